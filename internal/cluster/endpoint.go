@@ -242,15 +242,21 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 
 // CallNode is Call for the node with the id, which may be inactive or unhealthy.
 func CallNode[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
-	return callNode(ctx, n.cluster, id, e, req)
+	return callNode(ctx, n.cluster, id, e, req, nil)
 }
 
-func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
+// CallNodeSent is CallNode that calls sent whenever the request is on its way: what this process sends afterwards, such as the answer
+// to a call, does not arrive if the request is lost because the process is killed.
+func CallNodeSent[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint[Req, Resp], req *Req, sent func()) (*Resp, error) {
+	return callNode(ctx, n.cluster, id, e, req, sent)
+}
+
+func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpoint[Req, Resp], req *Req, sent func()) (*Resp, error) {
 	if CheckNodeID(id) != nil {
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, id, ErrNoNode))
 	}
 	subject := c.nodeSubject(id, e.Name)
-	to := target{subject: subject, local: c.handlers.find(subject, false), node: id}
+	to := target{subject: subject, local: c.handlers.find(subject, false), node: id, sent: sent}
 	if to.local == nil && !c.exclusive {
 		to.life = c.resendable(id)
 	}

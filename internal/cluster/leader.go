@@ -80,7 +80,7 @@ func (c *Cluster) Elect(ctx context.Context, id *string) (Member, error) {
 			c.logger.WarnContext(ctx, "the leader does not hand over and is replaced", "leader", leader.NodeID, "error", err)
 		}
 	}
-	answer, err := callNode(ctx, c, target.NodeID, leadEndpoint, &leadRequest{})
+	answer, err := callNode(ctx, c, target.NodeID, leadEndpoint, &leadRequest{}, nil)
 	if err != nil {
 		return Member{}, err
 	}
@@ -91,7 +91,7 @@ func (c *Cluster) Elect(ctx context.Context, id *string) (Member, error) {
 func (c *Cluster) askToHandOver(ctx context.Context, leader string, request *handOverRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.LeaseTime)
 	defer cancel()
-	_, err := callNode(ctx, c, leader, handOverEndpoint, request)
+	_, err := callNode(ctx, c, leader, handOverEndpoint, request, nil)
 	return err
 }
 

@@ -76,7 +76,7 @@ func (p *prober) probe(b *breaker) {
 		return
 	}
 	connection, sent := c.connection(), time.Now()
-	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{})
+	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{}, nil)
 	if c.ctx.Err() != nil || !c.up.Load() || c.connection() != connection {
 		// It is this process that is cut off.
 		b.observe(silent, sent)

@@ -5,6 +5,8 @@ package service
 import (
 	"context"
 	"sync"
+	"testing"
+	"time"
 
 	"example.org/app/internal/wire"
 )
@@ -21,6 +23,13 @@ func (n *Notifier) Flush() {
 		}})
 	}
 	wg.Wait()
+}
+
+// WaitForDepartures has requests answered not before their notifications are on their way, however slow the machine is.
+func WaitForDepartures(t testing.TB) {
+	before := departureTimeout
+	departureTimeout = time.Minute
+	t.Cleanup(func() { departureTimeout = before })
 }
 
 // Table has the kinds that are handled.

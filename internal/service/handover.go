@@ -76,20 +76,22 @@ func (n *Notifier) handOver(m store.Message, e task) error {
 		ctx, cancel := context.WithTimeout(e.ctx, handOverTimeout)
 		defer cancel()
 		if _, err := cluster.CallBy(ctx, n.node, link.HandOver, cluster.Route{Key: h.Conversation, Sent: sent}, h); err != nil {
-			n.laneOf(conversationOf(m)).tasks <- &e
+			n.enqueue(conversationOf(m), &e)
 		}
 	}()
 	<-handed
 	return nil
 }
 
-// takeOver delivers what another service has stored when it is its turn, or when its time is up.
+// takeOver delivers what another service has stored when it is its turn, or when its time is up. It answers when that is on its way.
 func (d *Dispatcher) takeOver(h *link.Handed) func(context.Context) (*struct{}, error) {
 	turn := d.turns.Take(h.Conversation)
 	return func(ctx context.Context) (*struct{}, error) {
+		sent := newDepartures()
+		defer sent.wait()
 		defer turn.End()
 		m := store.Message{SenderID: h.SenderID, TargetID: h.TargetID, IsGroupMessage: h.IsGroup}
-		e := task{ctx: context.WithoutCancel(ctx), notification: new(wire.AppNotification), requester: h.SenderID, self: h.ToSender, device: h.Device}
+		e := task{ctx: context.WithoutCancel(ctx), notification: new(wire.AppNotification), requester: h.SenderID, self: h.ToSender, device: h.Device, departures: sent}
 		if err := proto.Unmarshal(h.Notification, e.notification); err != nil {
 			return nil, fmt.Errorf("decode the notification: %w", err)
 		}

@@ -31,7 +31,7 @@ func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
 		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
-		Deliver: true, Origin: origin{r.AppRequest, r.kept}, Turn: r.turn,
+		Deliver: true, Origin: origin{r.AppRequest, r.kept, r.departures}, Turn: r.turn,
 	}
 	var err error
 	if c.Key, err = h.keys.ofMessage(r); err != nil {
@@ -56,7 +56,7 @@ func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 }
 
 func (h messageHandlers) update(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
-	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept}, Turn: r.turn}
+	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept, r.departures}, Turn: r.turn}
 	if records := body.GetRecords(); len(records) > 0 {
 		e.Records = &records
 	}
@@ -139,6 +139,7 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 		e.self, e.device = true, wire.DeviceType(device)
 	}
 	from, _ := d.Origin.(origin)
+	e.departures = from.departures
 	switch {
 	case e.to == nil && !e.self:
 	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are not part of what a request tells.

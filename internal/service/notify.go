@@ -124,6 +124,9 @@ type task struct {
 	report bool
 	// job is done in the place of everything else, if it is set. It gets the lane that it runs in.
 	job func(*lane)
+	// departures are told when the notification is on its way. departed is the one of this task, since it was handed over.
+	departures *departures
+	departed   func()
 }
 
 // NewNotifier starts a notifier that sends by the node.
@@ -143,6 +146,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 				} else {
 					n.run(l, *e)
 				}
+				e.departed()
 			}
 		})
 	}
@@ -197,7 +201,7 @@ func newTask(ctx context.Context, r *Request, note Notification) (e task, ok boo
 	}
 	return task{
 		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
-		to: note.To, requester: r.UserID, device: r.Device, self: note.Self,
+		to: note.To, requester: r.UserID, device: r.Device, self: note.Self, departures: r.departures,
 	}, true
 }
 
@@ -214,7 +218,13 @@ func (n *Notifier) send(key int64, e task) {
 		return
 	}
 	defer n.senders.Done()
-	n.laneOf(key).tasks <- &e
+	n.enqueue(key, &e)
+}
+
+// enqueue puts a task into the lane of its key.
+func (n *Notifier) enqueue(key int64, e *task) {
+	e.departed = e.departures.add()
+	n.laneOf(key).tasks <- e
 }
 
 // laneOf returns the lane of a key.
@@ -277,12 +287,17 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 				n.miss(o, delivery)
 				continue
 			}
+			departed := e.departures.add()
 			deliver := func() {
 				defer o.end()
-				n.deliver(e.ctx, o, delivery)
+				defer departed()
+				n.deliver(e.ctx, o, delivery, departed)
 			}
-			if done, fresh := l.call(node, o.life, n.wg.Go, deliver); fresh || calls[node] != nil {
+			done, fresh := l.call(node, o.life, n.wg.Go, deliver)
+			if fresh || calls[node] != nil {
 				calls[node] = done
+			} else {
+				departed()
 			}
 		}
 	}

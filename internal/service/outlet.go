@@ -177,12 +177,12 @@ func (n *Notifier) gone(o *outlet) bool {
 }
 
 // deliver hands a notification to a gateway, for as long as the notifier runs, whatever becomes of ctx. What certainly did not
-// arrive is sent again.
-func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery) {
+// arrive is sent again. sent is called whenever it is on its way.
+func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sent func()) {
 	ctx, cancel := context.WithTimeout(telemetry.Join(n.ctx, ctx), deliveryTimeout)
 	defer cancel()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
-		_, err := cluster.CallNode(ctx, n.node, o.node, link.Deliver, d)
+		_, err := cluster.CallNodeSent(ctx, n.node, o.node, link.Deliver, d, sent)
 		switch changed := o.note(err); {
 		case changed && err != nil:
 			n.logger.WarnContext(ctx, "cannot deliver to a gateway; users who miss something are told to connect again", "node", o.node, "error", err)

@@ -96,10 +96,11 @@ func (c *collector) add(key int64, e task) {
 }
 
 // An origin is what a message comes from: the request of its sender, which recipients get, and where its notification is
-// kept for plugins. Both may be nil.
+// kept for plugins, and its departures. All may be nil.
 type origin struct {
-	request *wire.AppRequest
-	kept    *collector
+	request    *wire.AppRequest
+	kept       *collector
+	departures *departures
 }
 
 // tell hands over what was collected. The request was answered with success if answer is not nil; plugins see only
@@ -118,7 +119,7 @@ func (h hooks) tell(ctx context.Context, r *Request, answer *Answer) {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	h.notifier.send(c.key, task{ctx: ctx, job: func(l *lane) { h.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
+	h.notifier.send(c.key, task{ctx: ctx, departures: r.departures, job: func(l *lane) { h.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
 }
 
 // tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
@@ -147,7 +148,7 @@ func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []t
 		e := task{
 			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
 			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
-			report: h.has(plugin.AfterNotify),
+			report: h.has(plugin.AfterNotify), departures: r.departures,
 		}
 		if i < len(tasks) {
 			e.notification.RequesterId, e.notification.RequestId = tasks[i].notification.RequesterId, tasks[i].notification.RequestId

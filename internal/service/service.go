@@ -96,7 +96,6 @@ func (d *Dispatcher) Serve() error {
 			turn = d.turns.Take(r.Conversation)
 		}
 		return func(ctx context.Context) (*link.Response, error) {
-			defer turn.End()
 			if r.Conversation == 0 {
 				if answer, passed, err := d.passOn(ctx, r); passed {
 					return answer, err
@@ -124,6 +123,8 @@ type Request struct {
 	turn *message.Turn
 	// kept takes the notifications until plugins have seen them; nil sends them at once.
 	kept *collector
+	// departures are those of the notifications.
+	departures *departures
 }
 
 // An Answer is the result of a request that was not refused.
@@ -159,16 +160,29 @@ func told(self bool, to Audience) Answer {
 	return Answer{Notifications: []Notification{{Self: self, To: to}}}
 }
 
-// Dispatch answers a request and hands over the notifications. Refusals are answers too. turn is the place of a new message in
-// its conversation; nil is none.
+// Dispatch answers a request and hands over the notifications, which leave before the answer. Refusals are answers too. turn is the
+// place of a new message in its conversation, which Dispatch ends; nil is none.
 func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
+	var sent *departures
+	// If there is no other process, nobody stays connected when this one is killed.
+	if !d.node.Cluster().Exclusive() {
+		sent = newDepartures()
+		defer sent.wait()
+	}
+	// The next message of the conversation does not wait for the departures.
+	defer turn.End()
+	return d.record(ctx, in, turn, sent)
+}
+
+// record answers a request and tells the log and the recording of it.
+func (d *Dispatcher) record(ctx context.Context, in *link.Request, turn *message.Turn, sent *departures) *link.Response {
 	head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
 	logged := head.Kind != 0 && d.requests.Wants(head.Kind)
 	if !logged && !event.On(event.KindClientRequest) {
-		return d.dispatch(ctx, in, turn)
+		return d.dispatch(ctx, in, turn, sent)
 	}
 	begin := time.Now()
-	out := d.dispatch(ctx, in, turn)
+	out := d.dispatch(ctx, in, turn, sent)
 	if logged {
 		d.requests.Write(requestlog.Entry{
 			Kind: head.Kind, RequestID: head.ID, UserID: in.UserID, SessionID: in.SessionID, Device: in.Device, IP: in.IP,
@@ -184,12 +198,12 @@ func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request, turn *messa
 	return out
 }
 
-func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
+func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *message.Turn, sent *departures) *link.Response {
 	body := new(wire.AppRequest)
 	if err := proto.Unmarshal(in.Payload, body); err != nil {
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
-	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn}
+	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn, departures: sent}
 	if d.hooks.recording() {
 		ctx = plugin.ForRequest(ctx, r.UserID, r.GetRequestId(), wire.KindOf(body))
 	}

@@ -51,6 +51,7 @@ type world struct {
 	inbox    map[session][]*wire.AppNotification
 	held     map[string]chan struct{} // gateways that do not answer until it is closed
 	unknown  []int64                  // users of whom nobody says whether they are online
+	locating func()                   // called before anybody is located, if it is set
 }
 
 // session is a place where a user is online.
@@ -150,6 +151,9 @@ func (w *world) hold(gateway string) (release func()) {
 
 // Locate makes the world the locator.
 func (w *world) Locate(_ context.Context, userIDs []int64) (places []presence.Destination, unknown []int64) {
+	if w.locating != nil {
+		w.locating()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range userIDs {

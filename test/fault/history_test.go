@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/wire"
@@ -23,6 +24,7 @@ type sending struct {
 	// code is what the sender was told; 0 is nothing.
 	code int32
 	id   int64
+	at   time.Time
 }
 
 // A history is what sessions sent, what they were told and what they got. Each message has a text of its own.
@@ -63,7 +65,7 @@ func newHistory() *history {
 func (h *history) send(session, conversation, text string) *sending {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := &sending{session: session, conversation: conversation, text: text}
+	s := &sending{session: session, conversation: conversation, text: text, at: time.Now()}
 	h.sent = append(h.sent, s)
 	h.texts[text] = s
 	return s
@@ -111,6 +113,26 @@ func (h *history) excuse(session string) {
 func (h *history) complete() bool {
 	f := h.figures(nil)
 	return f.undelivered == 0
+}
+
+// undelivered describes the first acknowledged messages that sessions did not get.
+func (h *history) undelivered() (list []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	const most = 20
+	for session, received := range h.got {
+		for _, s := range h.sent {
+			if h.mustGet(session, s) && len(list) < most && !slices.ContainsFunc(received, func(g got) bool { return g.id == s.id }) {
+				list = append(list, fmt.Sprintf("%s did not get %q, sent at %s", session, s.text, s.at.UTC().Format(time.RFC3339Nano)))
+			}
+		}
+	}
+	return list
+}
+
+// mustGet reports whether a session must have got a message.
+func (h *history) mustGet(session string, s *sending) bool {
+	return s.acknowledged && !h.told[session] && s.session != session && slices.Contains(h.awaits[s.conversation], session)
 }
 
 // figures checks the history against what is stored; nil checks deliveries alone. Ids are the order of a conversation:
@@ -171,7 +193,7 @@ func (h *history) figures(all []stored) (f figures) {
 			last[m.conversation] = max(last[m.conversation], m.id)
 		}
 		for _, s := range h.sent {
-			if s.acknowledged && !h.told[session] && s.session != session && slices.Contains(h.awaits[s.conversation], session) && !seen[s.id] {
+			if h.mustGet(session, s) && !seen[s.id] {
 				f.undelivered++
 			}
 		}

@@ -124,6 +124,11 @@ func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 	tr.t.Helper()
 	tr.end()
 	closed := map[string]bool{}
+	tr.t.Cleanup(func() {
+		if tr.t.Failed() {
+			tr.t.Logf("not delivered: %q", tr.history.undelivered())
+		}
+	})
 	eventually(tr.t, "everybody got everything or was told to connect again", func() bool {
 		for _, l := range tr.listeners {
 			for _, n := range l.client.Inbox() {
