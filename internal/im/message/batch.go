@@ -13,6 +13,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/im/group"
+	"example.org/app/internal/sleep"
 	"example.org/app/internal/store"
 	"example.org/app/internal/telemetry"
 )
@@ -187,26 +188,27 @@ func (d *Directory) runBatches(b *batch) {
 			switch n {
 			case -1:
 				n = len(live)
-				d.runTogether(live)
+				d.runTogether(b, live, nil)
 			case 0:
 				n = 1
-				d.runAlone(live[0])
+				d.runAlone(b, live[0], live[1:])
 			default:
-				d.runTogether(live[:n])
+				d.runTogether(b, live[:n], live[n:])
 			}
 			live = live[n:]
 		}
 	}
 }
 
-// runTogether stores messages together, or one after the other if that fails.
-func (d *Directory) runTogether(batch []*posting) {
-	err := d.sendTogether(batch)
-	for _, p := range batch {
+// runTogether stores messages together, or one after the other if that fails. Those in rest come after them, and then those that wait in
+// the lane.
+func (d *Directory) runTogether(b *batch, together, rest []*posting) {
+	err := d.sendTogether(together)
+	for i, p := range together {
 		switch {
 		case errors.Is(err, errApart):
 			p.doubtful = p.refusal == nil && errors.Is(err, store.ErrOutcomeUnknown)
-			d.runAlone(p)
+			d.runAlone(b, p, slices.Concat(together[i+1:], rest))
 		case err != nil:
 			p.result <- err
 		default:
@@ -217,7 +219,7 @@ func (d *Directory) runTogether(batch []*posting) {
 
 // runAlone stores a message in a transaction of its own. Those after it wait until its outcome is known, which keeps the
 // order.
-func (d *Directory) runAlone(p *posting) {
+func (d *Directory) runAlone(b *batch, p *posting, rest []*posting) {
 	var err error
 	defer func() {
 		if value := recover(); value != nil {
@@ -225,7 +227,40 @@ func (d *Directory) runAlone(p *posting) {
 		}
 		p.result <- err
 	}()
-	p.sent, p.existed, err = d.settle(p.ctx, p.composed, p.settings, p.key, p.doubtful)
+	if p.sent, p.existed, err = d.settle(p.ctx, p.composed, p.settings, p.key, p.doubtful); p.existed && p.sent.ID > p.composed.ID {
+		d.renumber(b, p, rest)
+	}
+}
+
+// laterPause is how long it is waited for ids that are greater than one of a machine whose clock is ahead, and laterLimit how often.
+const laterPause, laterLimit = 5 * time.Millisecond, 100
+
+// renumber gives new ids and dates to the messages that come after one in its conversation: another process has stored that one
+// meanwhile, because the sender or its gateway had sent it there too, and its id may be greater than theirs.
+func (d *Directory) renumber(b *batch, stored *posting, rest []*posting) {
+	for range laterLimit {
+		if id, err := d.opts.IDs.NextContext(stored.ctx); err != nil || id > stored.sent.ID || sleep.For(stored.ctx, laterPause) != nil {
+			break
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.latest.Before(stored.sent.DeliveryDate) && stored.settings.TimeType != config.MessageClientTime {
+		b.latest = stored.sent.DeliveryDate
+	}
+	for _, p := range slices.Concat(rest, b.waiting) {
+		if sameConversation(p.composed, stored.sent) {
+			// Without a new id the message keeps the one that it has.
+			_ = d.stamp(p.ctx, &p.composed, p.settings, b.latest)
+		}
+	}
+}
+
+func sameConversation(a, b store.Message) bool {
+	if a.IsGroupMessage || b.IsGroupMessage {
+		return a.IsGroupMessage && b.IsGroupMessage && a.TargetID == b.TargetID
+	}
+	return a.SenderID == b.SenderID && a.TargetID == b.TargetID || a.SenderID == b.TargetID && a.TargetID == b.SenderID
 }
 
 // sendTogether stores messages, all that are not refused or none.

@@ -42,3 +42,6 @@ func (d *Directory) Storing() bool {
 	}
 	return false
 }
+
+// Enter waits until the messages before have their ids.
+func (t *Turn) Enter(ctx context.Context) error { return t.enter(ctx) }

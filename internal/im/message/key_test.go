@@ -182,3 +182,50 @@ func TestRepeatedWhileStored(t *testing.T) {
 		t.Errorf("%d messages are stored: %v", n, err)
 	}
 }
+
+// TestStoredElsewhereMeanwhile sends two messages whose first one another service stores at the same time, with a later id: the second
+// one comes after it all the same.
+func TestStoredElsewhereMeanwhile(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, w *world) {
+		w.People(1, 2)
+		var turns message.Turns
+		creation := func(text string) message.Creation {
+			return message.Creation{
+				SenderID: new(int64(1)), TargetID: 2, Text: &text, Turn: turns.Take(1),
+				Key: &message.Key{Value: []byte(text), Lifetime: time.Hour},
+			}
+		}
+		// The other service has the transaction until both messages have their ids here.
+		var group sync.WaitGroup
+		var sent [2]store.Message
+		var elsewhere store.Message
+		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			for i, text := range []string{"one", "two"} {
+				c := creation(text)
+				group.Go(func() {
+					defer c.Turn.End()
+					var err error
+					if sent[i], err = w.Messages.Send(t.Context(), c); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			last := turns.Take(1)
+			defer last.End()
+			if err := last.Enter(ctx); err != nil {
+				return err
+			}
+			elsewhere = store.Message{ID: w.IDs.Next(), SenderID: 1, TargetID: 2, Text: new("one"), DeliveryDate: w.Now.Add(time.Second)}
+			keys := []store.MessageKey{{SenderID: 1, Key: []byte("one"), MessageID: elsewhere.ID, ExpiryDate: w.Now.Add(time.Hour)}}
+			return store.SaveMessages(ctx, tx, []store.Message{elsewhere}, store.ReadDates{}, keys)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Wait()
+		if sent[0].ID != elsewhere.ID || sent[1].ID < elsewhere.ID || sent[1].DeliveryDate.Before(elsewhere.DeliveryDate) {
+			t.Errorf("the other service stored %d at %v; here the messages are %d and %d at %v",
+				elsewhere.ID, elsewhere.DeliveryDate, sent[0].ID, sent[1].ID, sent[1].DeliveryDate)
+		}
+	})
+}
