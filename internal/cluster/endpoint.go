@@ -166,6 +166,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			case route.Once && (cut || slices.ContainsFunc(lost, func(b *breaker) bool { return !b.hasEnded() })):
 				// One of them may still carry the request out, or has. Whichever node answers again gets it once more.
 				tried, pause = nil, lostPause
+			case route.To != nil && !paused && errors.Is(last, ErrNoNode):
+				tried = nil
 			case last != nil:
 				return nil, last
 			case paused:
@@ -348,7 +350,8 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	return resp, nil
 }
 
-// request sends a request and waits for the response. It sends it again only when nobody was there to take it.
+// request sends a request and waits for the response. It sends it again only when nobody was there to take it, and not if it has to
+// keep its place among others, which might overtake it.
 func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Msg, error) {
 	for attempt := 0; ; attempt++ {
 		deadline, _ := ctx.Deadline()
@@ -364,7 +367,7 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 		}
 		telemetry.Inject(ctx, http.Header(msg.Header))
 		reply, err := c.replies.exchange(ctx, msg, to)
-		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 {
+		if !errors.Is(err, nats.ErrNoResponders) || attempt > 0 || to.place != nil {
 			return reply, err
 		}
 		if sleep.For(ctx, retryPause) != nil {

@@ -5,6 +5,8 @@ package clustertest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,6 +177,21 @@ func testCallRetry(t *testing.T, s *suite) {
 	wantCode(t, err, apierr.ServerUnavailable, cluster.ErrNoNode)
 	var count atomic.Int64
 	callee := s.service(t, "callee", nil)
+	// The node does not take the calls yet. One whose order matters asks for its turn before each attempt.
+	AwaitMembers(t, caller.Cluster(), "callee", "caller")
+	var steps []string
+	_, err = cluster.CallBy(t.Context(), caller, greet, cluster.Route{
+		Key: 1,
+		To: func(_ context.Context, _ string, again bool) error {
+			steps = append(steps, fmt.Sprintf("turn, again %t", again))
+			return nil
+		},
+		Sent: func() { steps = append(steps, "sent") },
+	}, &greeting{})
+	wantCode(t, err, apierr.ServerUnavailable, cluster.ErrNoNode)
+	if want := []string{"turn, again false", "sent", "turn, again true", "sent"}; !slices.Equal(steps, want) {
+		t.Errorf("a call whose order matters took the steps %q, want %q", steps, want)
+	}
 	handle(t, callee, func(ctx context.Context, req *greeting) (*greeting, error) {
 		if req.Text == "" {
 			return nil, nil
