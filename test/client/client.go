@@ -162,7 +162,10 @@ func (c *Client) announce() {
 
 // Payload encodes a request. The body is one of the messages that AppRequest can hold.
 func Payload(id int64, body proto.Message) []byte {
-	request := &wire.AppRequest{RequestId: &id}
+	return payload(&wire.AppRequest{RequestId: &id}, body)
+}
+
+func payload(request *wire.AppRequest, body proto.Message) []byte {
 	m := request.ProtoReflect()
 	fields := m.Descriptor().Oneofs().ByName("kind").Fields()
 	for i := range fields.Len() {
@@ -170,17 +173,26 @@ func Payload(id int64, body proto.Message) []byte {
 			m.Set(fields.Get(i), protoreflect.ValueOfMessage(body.ProtoReflect()))
 		}
 	}
-	payload, err := proto.Marshal(request)
+	encoded, err := proto.Marshal(request)
 	if err != nil {
 		panic(err) // Only text that is not UTF-8 can lead here.
 	}
-	return payload
+	return encoded
 }
 
 // Send sends a request and returns its id. The response arrives like a notification.
 func (c *Client) Send(body proto.Message) (int64, error) {
 	id := c.nextID.Add(1)
 	return id, c.SendPayload(Payload(id, body))
+}
+
+// Begin sends a request with an idempotency key and returns what waits for the response: who gets none sends the same again, over another
+// connection too.
+func (c *Client) Begin(key string, body proto.Message) (answer func(context.Context) (*wire.AppNotification, error), err error) {
+	id := c.nextID.Add(1)
+	text := func(s string) *wire.Value { return &wire.Value{Kind: &wire.Value_StringValue{StringValue: s}} }
+	request := &wire.AppRequest{RequestId: &id, CustomAttributes: []*wire.Value{{ListValue: []*wire.Value{text("idempotency-key"), text(key)}}}}
+	return c.begin(id, payload(request, body))
 }
 
 // SendPayload sends any payload in a frame.
@@ -191,26 +203,42 @@ func (c *Client) SendBytes(b []byte) error { return c.pipe.writeRaw(b) }
 
 // Do sends a request and returns the response, whatever its code.
 func (c *Client) Do(ctx context.Context, body proto.Message) (*wire.AppNotification, error) {
-	id, answer := c.nextID.Add(1), make(chan *wire.AppNotification, 1)
+	id := c.nextID.Add(1)
+	answer, err := c.begin(id, Payload(id, body))
+	if err != nil {
+		return nil, err
+	}
+	n, err := answer(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("await the response to %T: %w", body, err)
+	}
+	return n, err
+}
+
+// begin sends a request and returns what waits for the response.
+func (c *Client) begin(id int64, payload []byte) (await func(context.Context) (*wire.AppNotification, error), err error) {
+	answer := make(chan *wire.AppNotification, 1)
 	c.mu.Lock()
 	c.pending[id] = answer
 	c.mu.Unlock()
-	if err := c.SendPayload(Payload(id, body)); err != nil {
+	if err := c.SendPayload(payload); err != nil {
 		return nil, err
 	}
-	select {
-	case n := <-answer:
-		return n, nil
-	case <-c.done:
+	return func(ctx context.Context) (*wire.AppNotification, error) {
 		select {
 		case n := <-answer:
 			return n, nil
-		default:
-			return nil, c.Err()
+		case <-c.done:
+			select {
+			case n := <-answer:
+				return n, nil
+			default:
+				return nil, c.Err()
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-	case <-ctx.Done():
-		return nil, fmt.Errorf("await the response to %T: %w", body, ctx.Err())
-	}
+	}, nil
 }
 
 // Login opens a session. A response other than success is a *Failure.

@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"slices"
@@ -12,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // The driver "pgx".
 	"google.golang.org/protobuf/proto"
+	_ "modernc.org/sqlite" // The driver "sqlite".
 
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store/storetest"
@@ -159,22 +161,38 @@ type stored struct {
 // storedMessages reads all messages, past the server.
 func storedMessages(t *testing.T, url string) []stored {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	rows, err := openDatabase(t, url).QueryContext(t.Context(), "SELECT id, sender_id, target_id, is_group_message, text FROM message WHERE deletion_date IS NULL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), "SELECT id, sender_id, target_id, is_group_message, text FROM message WHERE deletion_date IS NULL")
-	if err != nil {
-		t.Fatal(err)
+	defer rows.Close()
+	var all []stored
+	for rows.Next() {
+		var m stored
+		if err := rows.Scan(&m.id, &m.sender, &m.target, &m.group, &m.text); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m stored, err error) {
-		return m, row.Scan(&m.id, &m.sender, &m.target, &m.group, &m.text)
-	})
-	if err != nil {
+	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// openDatabase opens the database of nodes until the test ends, whatever they make of it.
+func openDatabase(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", url
+	if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, source = "sqlite", file
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
 // check compares what clients were told with what is stored.

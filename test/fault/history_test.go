@@ -36,6 +36,8 @@ type history struct {
 	got    map[string][]got
 	awaits map[string][]string
 	told   map[string]bool
+	// since is when a session began that need not get what was sent before.
+	since map[string]time.Time
 
 	acknowledgements stopwatch
 }
@@ -51,6 +53,8 @@ type got struct {
 type figures struct {
 	sent, acknowledged                                        int
 	lost, doubled, inverted, undelivered, late, disagreements int
+	// inversions are the first messages that are stored before one that was sent before them.
+	inversions []string
 	// unknown are those of the late ones whose senders were told that no service answered.
 	unknown int
 	// repeated are deliveries of a message to a session that had got it.
@@ -58,7 +62,7 @@ type figures struct {
 }
 
 func newHistory() *history {
-	return &history{texts: map[string]*sending{}, got: map[string][]got{}, awaits: map[string][]string{}, told: map[string]bool{}}
+	return &history{texts: map[string]*sending{}, got: map[string][]got{}, awaits: map[string][]string{}, told: map[string]bool{}, since: map[string]time.Time{}}
 }
 
 // send notes a message before it is sent.
@@ -87,6 +91,14 @@ func (h *history) expect(session, conversation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.awaits[conversation] = append(h.awaits[conversation], session)
+}
+
+// begin is expect for a session that begins now.
+func (h *history) begin(session, conversation string) {
+	h.expect(session, conversation)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since[session] = time.Now()
 }
 
 // receive notes everything that a session got so far.
@@ -132,7 +144,7 @@ func (h *history) undelivered() (list []string) {
 
 // mustGet reports whether a session must have got a message.
 func (h *history) mustGet(session string, s *sending) bool {
-	return s.acknowledged && !h.told[session] && s.session != session && slices.Contains(h.awaits[s.conversation], session)
+	return s.acknowledged && !h.told[session] && s.session != session && s.at.After(h.since[session]) && slices.Contains(h.awaits[s.conversation], session)
 }
 
 // figures checks the history against what is stored; nil checks deliveries alone. Ids are the order of a conversation:
@@ -145,7 +157,7 @@ func (h *history) figures(all []stored) (f figures) {
 		byText[m.text] = append(byText[m.text], m)
 	}
 	type lane struct{ session, conversation string }
-	last := map[lane]int64{}
+	last := map[lane]stored{}
 	for _, s := range h.sent {
 		f.sent++
 		if s.acknowledged {
@@ -173,10 +185,14 @@ func (h *history) figures(all []stored) (f figures) {
 			f.late++
 		}
 		key := lane{s.session, s.conversation}
-		if found[0].id < last[key] {
+		if before := last[key]; found[0].id < before.id {
 			f.inverted++
+			if len(f.inversions) < 10 {
+				f.inversions = append(f.inversions, fmt.Sprintf("%q has the id %d, %q before it %d", s.text, found[0].id, before.text, before.id))
+			}
+		} else {
+			last[key] = found[0]
 		}
-		last[key] = max(last[key], found[0].id)
 	}
 	for session, list := range h.got {
 		last := map[string]int64{}

@@ -7,6 +7,7 @@ package fault
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,13 +131,21 @@ func startWith(t *testing.T, runner []string, role, name string, set ...string) 
 	p := &process{t: t, name: name, role: role, done: make(chan struct{})}
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name,
-		"--set=app." + role + ".admin-api.http.port=0", "--set=app." + role + ".admin-api.http.host=127.0.0.1",
 		"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
-		"--set=app." + role + ".admin-api.rate-limiting.capacity=1000000", "--set=app." + role + ".admin-api.rate-limiting.initial-tokens=1000000",
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
 		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.security.password.bcrypt-cost=4",
 		"--set=app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
 		"--set=app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // JVMs live for a few seconds.
+	}
+	roles := []string{role}
+	if role == "all" {
+		roles = []string{"service", "gateway"}
+	}
+	for _, role := range roles {
+		args = append(args,
+			"--set=app."+role+".admin-api.http.port=0", "--set=app."+role+".admin-api.http.host=127.0.0.1",
+			"--set=app."+role+".admin-api.rate-limiting.capacity=1000000", "--set=app."+role+".admin-api.rate-limiting.initial-tokens=1000000",
+		)
 	}
 	for _, s := range set {
 		args = append(args, "--set="+s)
@@ -172,7 +181,8 @@ func startWith(t *testing.T, runner []string, role, name string, set ...string) 
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if m := urlPattern.FindStringSubmatch(lines.Text()); m != nil {
-				p.url = m[1]
+				// A process with both roles shows the service first.
+				p.url = cmp.Or(p.url, m[1])
 			} else if m := clientsPattern.FindStringSubmatch(lines.Text()); m != nil {
 				p.clients = strings.Fields(m[1])
 			} else {

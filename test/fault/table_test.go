@@ -29,6 +29,8 @@ var faults = map[string]string{
 	"TestDatabaseFailsOver":    "the primary is killed, its standby promoted",
 	"TestPatroniFailsOver":     "the primary is killed under Patroni",
 	"TestChaos":                "services and gateways are killed",
+	"TestKills/SQLite":         "the only process is killed, again and again",
+	"TestKills/PostgreSQL":     "services and a gateway are killed, again and again",
 }
 
 // unknown stands for a figure that a test does not count.
