@@ -128,6 +128,7 @@ campaign: ## Attack the admin interface, run bad plugins, race logins and let pa
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
 	APP_CAMPAIGN=long APP_TEST_CHAOS_SECONDS=60 scripts/with-tools $(GO) test -count=1 -v -timeout 60m -run '$(FAULTS)' ./test/fault
+	APP_CAMPAIGN=long APP_TEST_KILLS=500 scripts/with-tools $(GO) test -count=1 -v -timeout 120m -run '^TestKills$$' ./test/fault
 
 .PHONY: bench
 bench: $(JAVA_JARS)/.built ## Run the benchmarks
