@@ -218,8 +218,8 @@ func (h *history) figures(all []stored) (f figures) {
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%d sent, %d acknowledged, %d lost, %d doubled, %d stored in another order, %d delivered in another order, %d delivered again, %d undelivered, %d stored although they failed",
-		f.sent, f.acknowledged, f.lost, f.doubled, f.inverted, f.disagreements, f.repeated, f.undelivered, f.late)
+	return fmt.Sprintf("%d sent, %d acknowledged, %d lost, %d doubled, %d stored in another order, %d delivered in another order, %s delivered again, %s undelivered, %d stored although they failed",
+		f.sent, f.acknowledged, f.lost, f.doubled, f.inverted, f.disagreements, counted(f.repeated), counted(f.undelivered), f.late)
 }
 
 // A rule is what a history need not keep.

@@ -37,6 +37,7 @@ const (
 // again to whichever gateway there is until they are told that it was done: then it was done once, completely, and messages are in
 // the order in which they were sent. Users whose gateway lives get them all, or are told to connect again.
 func TestKills(t *testing.T) {
+	beside(t)
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv(killsVariable), defaultKills))
 	if err != nil || kills < 1 {
 		t.Fatalf("%s must be a positive number: %v", killsVariable, err)
@@ -193,7 +194,7 @@ func (k *killing) end() {
 	if len(k.listeners) == 0 {
 		f.undelivered, f.disagreements, f.repeated = unknown, 0, unknown
 	}
-	k.t.Logf("%d kills: %v; %d sessions were told to connect again; nothing was acknowledged for %v at most", k.kills, f, told, k.history.acknowledgements.stop())
+	k.t.Logf("%d kills: %v; %s sessions were told to connect again; nothing was acknowledged for %v at most", k.kills, f, counted(told), k.history.acknowledgements.stop())
 	record(k.t, f, told, k.history.acknowledgements.stop())
 	if f.lost+f.doubled+f.inverted+f.disagreements+f.late > 0 || f.undelivered > 0 {
 		k.t.Errorf("something is wrong: %v %q", f, f.inversions)

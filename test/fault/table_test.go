@@ -36,6 +36,14 @@ var faults = map[string]string{
 // unknown stands for a figure that a test does not count.
 const unknown = -1
 
+// counted is a figure as it is shown.
+func counted(n int) string {
+	if n == unknown {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
 // A row is what a test counted.
 type row struct {
 	figures
@@ -71,11 +79,7 @@ func printTable(out io.Writer) error {
 		}
 		fmt.Fprint(w, r.fault)
 		for _, n := range []int{r.acknowledged, r.lost, r.doubled, inverted, r.undelivered, r.repeated, r.late, r.told} {
-			text := "-"
-			if n != unknown {
-				text = strconv.Itoa(n)
-			}
-			fmt.Fprint(w, "\t", text)
+			fmt.Fprint(w, "\t", counted(n))
 		}
 		fmt.Fprintln(w, "\t"+r.stop.Round(time.Millisecond).String())
 	}
