@@ -8,13 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"example.org/app/internal/wire"
 )
 
-func TestCodec(t *testing.T) {
-	for name, value := range map[string]encodable{
+// values are what the codec carries. Together they set every field.
+func values() map[string]encodable {
+	return map[string]encodable{
 		"empty request": &Request{Payload: []byte{}},
 		"request": &Request{
 			UserID: -5, Device: wire.DeviceType_ANDROID, SessionID: 1<<31 - 1, IP: netip.MustParseAddr("2001:db8::1"), Payload: []byte("payload"), Conversation: 1<<64 - 1,
@@ -33,7 +38,11 @@ func TestCodec(t *testing.T) {
 		},
 		"delivery except user 0 on the desktop": &Delivery{Notification: []byte{}, Recipients: []int64{0}, Except: &Session{}},
 		"delivered":                             &Delivered{Sessions: 3, Missed: []int64{9}},
-	} {
+	}
+}
+
+func TestCodec(t *testing.T) {
+	for name, value := range values() {
 		t.Run(name, func(t *testing.T) {
 			data, err := codec{}.Marshal(value)
 			if err != nil {
@@ -54,6 +63,74 @@ func TestCodec(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestProto reads what the codec writes as link.proto says, and has the codec read what the protobuf library makes of that.
+func TestProto(t *testing.T) {
+	compiler := protocompile.Compiler{
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{".", "../../proto"}}),
+	}
+	files, err := compiler.Compile(t.Context(), "link.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := files[0].Messages()
+	set := map[protoreflect.FullName]bool{}
+	for name, value := range values() {
+		declared := messages.ByName(protoreflect.Name(reflect.TypeOf(value).Elem().Name()))
+		if declared == nil {
+			t.Errorf("link.proto has no message for %T", value)
+			continue
+		}
+		data, err := codec{}.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := dynamicpb.NewMessage(declared)
+		if err := proto.Unmarshal(data, m); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		note(t, m, set)
+		if data, err = proto.Marshal(m); err != nil {
+			t.Fatal(err)
+		}
+		got := reflect.New(reflect.TypeOf(value).Elem()).Interface()
+		if err := (codec{}).Unmarshal(data, got); err != nil {
+			t.Fatal(err)
+		}
+		// What is empty is absent, so that the lists of bytes of both may differ in being nil.
+		again, err := codec{}.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := dynamicpb.NewMessage(declared), dynamicpb.NewMessage(declared)
+		if proto.Unmarshal(data, first) != nil || proto.Unmarshal(again, second) != nil || !proto.Equal(first, second) {
+			t.Errorf("%s: %v came back as %v", name, first, second)
+		}
+	}
+	for i := range messages.Len() {
+		fields := messages.Get(i).Fields()
+		for j := range fields.Len() {
+			if f := fields.Get(j); !set[f.FullName()] {
+				t.Errorf("the codec writes no %s", f.FullName())
+			}
+		}
+	}
+}
+
+// note notes the fields that are set, and finds those that are not declared.
+func note(t *testing.T, m protoreflect.Message, set map[protoreflect.FullName]bool) {
+	t.Helper()
+	if unknown := m.GetUnknown(); len(unknown) > 0 {
+		t.Errorf("%s does not declare %x", m.Descriptor().FullName(), unknown)
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		set[f.FullName()] = true
+		if f.Message() != nil && !f.IsList() {
+			note(t, v.Message(), set)
+		}
+		return true
+	})
 }
 
 func TestCodecRefuses(t *testing.T) {
