@@ -49,8 +49,11 @@ const activityBatch = 1000
 
 func (d *Directory) activities(_ context.Context, req *activityRequest) (*activityResponse, error) {
 	resp := &activityResponse{}
+	if d.registrar == nil {
+		return resp, nil
+	}
 	for _, key := range req.Sessions {
-		if a, ok := d.activityOf(key.UserID, key.Device, key.ID); ok {
+		if a, ok := d.registrar.activityOf(key.UserID, key.Device, key.ID); ok {
 			resp.Sessions = append(resp.Sessions, sessionActivity{Key: key, Activity: a})
 		}
 	}

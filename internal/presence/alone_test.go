@@ -67,7 +67,7 @@ func TestAlone(t *testing.T) {
 		t.Error("the session is gone")
 	}
 	p.Close(t.Context(), 1, next.Device, next.ID)
-	if p.Online(1) || p.own.count() != 0 || p.table.get(1) != nil {
+	if p.Online(1) || p.registrar.own.count() != 0 || p.table.get(1) != nil {
 		t.Error("something is left")
 	}
 	if err := p.Healthy(); err != nil {
@@ -102,7 +102,7 @@ func TestAloneTogether(t *testing.T) {
 	wg.Wait()
 	for user := int64(1); user <= users; user++ {
 		e, _ := p.Lookup(user)
-		own, settled := p.own.of(user)
+		own, settled := p.registrar.own.of(user)
 		if len(e.Sessions) > 1 || len(own) != len(e.Sessions) || !settled {
 			t.Fatalf("user %d: %d sessions, %d of the gateway, settled: %t", user, len(e.Sessions), len(own), settled)
 		}
@@ -110,7 +110,7 @@ func TestAloneTogether(t *testing.T) {
 			t.Errorf("user %d: %v is not %v", user, e.Sessions[0].Key(), own[0].Key())
 		}
 	}
-	if found := p.suspicions(); len(found) != 0 {
+	if found := p.verifier.suspicions(t.Context()); len(found) != 0 {
 		t.Errorf("faults: %v", found)
 	}
 }

@@ -263,9 +263,7 @@ func (o *owners) choose(partition, round int, own string, answers []bool) string
 // is known.
 func (f *Finder) read(ctx context.Context, userIDs []int64, full bool, add func(*findResponse) error) (unknown []int64) {
 	d := f.directory
-	d.mu.Lock()
-	b, err := d.bucket, d.err
-	d.mu.Unlock()
+	b, err := d.current.get()
 	if err != nil || b.partitions == 1 {
 		return userIDs
 	}
@@ -279,7 +277,7 @@ func (f *Finder) read(ctx context.Context, userIDs []int64, full bool, add func(
 				var r *record
 				err := error(nil)
 				if known := d.gateways.allAnnounced(b, partitionOf(userID, b.partitions)); known {
-					r, err = d.read(ctx, b, userID)
+					r, err = d.writer.read(ctx, b, userID)
 				} else {
 					err = errUnknown
 				}
@@ -366,7 +364,7 @@ func (f *Finder) askAll(ctx context.Context, question func(ctx context.Context, 
 // Users of whom that is not known are left out.
 func (f *Finder) Positions(ctx context.Context, userIDs []int64, device wire.DeviceType) (map[int64]Position, error) {
 	d := f.directory
-	if !d.options.Locations.Enabled {
+	if d.positions == nil {
 		return nil, errLocationsOff()
 	}
 	entries, err := f.Lookup(ctx, userIDs)
@@ -375,8 +373,8 @@ func (f *Finder) Positions(ctx context.Context, userIDs []int64, device wire.Dev
 	}
 	positions := map[int64]Position{}
 	for i := range entries {
-		for _, s := range d.placed(entries[i].Sessions) {
-			if s.Device == device || !d.options.Locations.PerDevice {
+		for _, s := range d.positions.placed(entries[i].Sessions) {
+			if s.Device == device || !d.positions.perDevice {
 				positions[s.UserID] = *s.Position
 				break
 			}
@@ -399,7 +397,7 @@ type Neighbour struct {
 // asked is left out; without Locations.PerDevice, its user is.
 func (f *Finder) Nearby(ctx context.Context, of SessionKey, center Position, count int, meters float64) ([]Neighbour, error) {
 	d := f.directory
-	if !d.options.Locations.Enabled {
+	if d.positions == nil {
 		return nil, errLocationsOff()
 	}
 	req := &nearbyRequest{Of: of, Longitude: center.Longitude, Latitude: center.Latitude, Count: count, Meters: meters}
@@ -440,7 +438,7 @@ func (f *Finder) nearby(req *nearbyRequest) *nearbyResponse {
 		}
 	}
 	found := d.positions.Nearby(float64(req.Longitude), float64(req.Latitude), req.Meters, req.Count, func(s spot) bool {
-		own := s.userID == req.Of.UserID && (!d.options.Locations.PerDevice || s.device == req.Of.Device)
+		own := s.userID == req.Of.UserID && (!d.positions.perDevice || s.device == req.Of.Device)
 		return !own && s.gateway.live.Load() && (len(req.Partitions) == 0 || asked[d.table.partition(s.userID)])
 	})
 	a.Neighbours = make([]Neighbour, len(found))

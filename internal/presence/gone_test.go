@@ -72,7 +72,7 @@ func (p *peer) restart(t *testing.T, f *clustertest.Fabric) {
 	f.Start(t)
 	p.await(t, "the new server", func() bool {
 		now := p.node.Cluster().Synchronized()
-		b, err := p.Directory.await(t.Context())
+		b, err := p.current.await(t.Context())
 		return !now.IsZero() && !now.Equal(before) && err == nil && b.epoch > epoch
 	})
 }
@@ -213,7 +213,7 @@ func TestServiceBeginsInEmptyServer(t *testing.T) {
 	f.Stop(t)
 	a.await(t, "the outage", func() bool { return a.node.Cluster().Healthy() != nil })
 	f.Start(t)
-	a.await(t, "the new bucket", func() bool { return a.Healthy() == nil && a.own.gateway.announced.to(0) == 3 })
+	a.await(t, "the new bucket", func() bool { return a.Healthy() == nil && a.registrar.own.gateway.announced.to(0) == 3 })
 	if slices.Contains(a.strays(), two.Key()) {
 		t.Error("a session was closed although all services know it")
 	}

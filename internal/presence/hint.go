@@ -111,42 +111,42 @@ const (
 	compareTimeout = 10 * time.Second
 )
 
-// compareOwn compares some of the own sessions, which are still to be compared in this round, with what services know of them, and has the
+// compare compares some of the own sessions, which are still to be compared in this round, with what services know of them, and has the
 // keys read of those that they do not know. It returns what is left of the round. A gateway that may have missed news compares all.
-func (f *Finder) compareOwn(round []SessionKey) (rest []SessionKey) {
-	d := f.directory
-	if d.table.partitions.Load() == 1 {
+func (v *verifier) compare(ctx context.Context, round []SessionKey) (rest []SessionKey) {
+	own := v.registrar.own
+	if v.table.partitions.Load() == 1 {
 		return nil
 	}
-	all := d.own.doubtful.Swap(false)
+	all := own.doubtful.Swap(false)
 	if all || len(round) == 0 {
-		round = d.own.keys()
+		round = own.keys()
 	}
-	n := min(len(round), max(compareLeast, d.own.count()/compareRounds))
+	n := min(len(round), max(compareLeast, own.count()/compareRounds))
 	if all {
 		n = len(round)
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, compareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
 	for keys := range slices.Chunk(round[:n], 10*compareLeast) {
 		users := make([]int64, len(keys))
 		for i := range keys {
 			users[i] = keys[i].UserID
 		}
-		entries, err := f.Lookup(ctx, users)
+		entries, err := v.finder.Lookup(ctx, users)
 		if err != nil {
 			if all {
-				d.own.doubtful.Store(true)
+				own.doubtful.Store(true)
 			}
 			return round
 		}
 		for i, key := range keys {
 			s, ok := entries[i].Session(key.Device)
-			if ok && s.ID == key.ID && s.NodeID == d.own.gateway.id {
+			if ok && s.ID == key.ID && s.NodeID == own.gateway.id {
 				continue
 			}
-			if d.Owns(key) {
-				d.own.mark(key.UserID, true)
+			if v.registrar.owns(key) {
+				own.mark(key.UserID, true)
 			}
 		}
 	}

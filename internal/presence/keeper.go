@@ -113,7 +113,7 @@ func (k *keeper) follow(ctx context.Context, b *bucket, partition int) *followin
 			}
 			k.directory.logger.Warn("a partition of the sessions is not up to date", "partition", partition, "error", err)
 			if gone(err) {
-				wake(k.directory.again)
+				k.directory.current.reopen()
 			}
 			delay := min(retryMin<<min(attempt, 10), retryMax)
 			_ = sleep.For(ctx, delay/2+rand.N(delay))

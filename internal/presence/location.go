@@ -3,7 +3,6 @@
 package presence
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,23 +51,12 @@ func within(name string, asked *int32, standard, most int32) (int32, error) {
 // Locations returns what is done with positions.
 func (d *Directory) Locations() Locations { return d.options.Locations }
 
-// A spot is what the index of positions knows of a session. The gateway is there to tell whether it still lives.
-type spot struct {
-	userID  int64
-	device  wire.DeviceType
-	gateway *gateway
-}
-
-func compareSpots(a, b spot) int {
-	return cmp.Or(cmp.Compare(a.userID, b.userID), cmp.Compare(a.device, b.device))
-}
-
 // errLocationsOff is what the caller of anything about positions is told when they are not kept.
 func errLocationsOff() error { return apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "") }
 
 // SetPosition sets the position of a session. It may be called on any node.
 func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.DeviceType, p Position) (online bool, err error) {
-	if !d.options.Locations.Enabled {
+	if d.positions == nil {
 		return false, errLocationsOff()
 	}
 	if !geo.Valid(float64(p.Longitude), float64(p.Latitude)) {
@@ -76,7 +64,7 @@ func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.D
 			p.Longitude, geo.MaxLongitude, p.Latitude, geo.MaxLatitude)
 	}
 	p.Date = p.Date.UTC().Truncate(time.Millisecond)
-	online, err = d.update(ctx, userID, func(current content) (*content, bool) {
+	online, err = d.writer.update(ctx, userID, func(current content) (*content, bool) {
 		i := index(current.sessions, device)
 		if i < 0 {
 			return nil, false
@@ -89,38 +77,4 @@ func (d *Directory) SetPosition(ctx context.Context, userID int64, device wire.D
 		return false, fmt.Errorf("set the position of user %d: %w", userID, err)
 	}
 	return online, nil
-}
-
-// placed returns the sessions that have a place in the index: all that have a position, or the one with the latest.
-func (d *Directory) placed(sessions []Session) (placed []*Session) {
-	for i := range sessions {
-		s := &sessions[i]
-		switch {
-		case s.Position == nil:
-		case d.options.Locations.PerDevice || len(placed) == 0:
-			placed = append(placed, s)
-		case s.Position.Date.After(placed[0].Position.Date):
-			placed[0] = s
-		}
-	}
-	return placed
-}
-
-// follow keeps the index in line with a record that was replaced.
-func (d *Directory) follow(before, after *record) {
-	var old, now []*Session
-	if before != nil {
-		old = d.placed(before.sessions)
-	}
-	if after != nil {
-		now = d.placed(after.sessions)
-	}
-	for _, s := range old {
-		if !slices.ContainsFunc(now, func(n *Session) bool { return n.Device == s.Device && n.gateway == s.gateway }) {
-			d.positions.Remove(spot{s.UserID, s.Device, s.gateway})
-		}
-	}
-	for _, s := range now {
-		d.positions.Set(spot{s.UserID, s.Device, s.gateway}, float64(s.Position.Longitude), float64(s.Position.Latitude))
-	}
 }

@@ -52,7 +52,7 @@ func testOpenTwice(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	old, s := session(1, wire.DeviceType_DESKTOP, 1, g), session(1, wire.DeviceType_DESKTOP, 2, g)
 	g.open(t, old)
-	bucket, err := g.Directory.await(t.Context())
+	bucket, err := g.current.await(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func testOpenTwice(t *testing.T, f *clustertest.Fabric) {
 		}
 		// The write of this attempt is carried out, but nobody hears of it.
 		written := s
-		written.gateway = g.own.gateway
+		written.gateway = g.registrar.own.gateway
 		_, err := bucket.put(t.Context(), bucket.keyOf(1), (&content{sessions: []Session{written}}).encode(), g.table.get(1).revision)
 		return nil, err
 	})

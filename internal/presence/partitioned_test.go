@@ -237,7 +237,7 @@ func TestPartitionedOutage(t *testing.T) {
 			})
 		}
 		for _, g := range []*peer{a, b} {
-			g.await(t, "its announcement", func() bool { return g.Healthy() == nil && g.announcedAll() })
+			g.await(t, "its announcement", func() bool { return g.Healthy() == nil && g.registrar.announcedAll() })
 			if len(g.lost) > 0 {
 				t.Fatalf("%s lost %v", g.node.ID(), g.lost)
 			}

@@ -15,12 +15,10 @@ package presence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/cluster"
@@ -85,34 +83,24 @@ type Directory struct {
 	logger   *slog.Logger
 	gateways *gateways
 	table    *table
+	current  *current
+	writer   *writer
 	finder   *Finder
+	sweeper  *sweeper
 	// keeper is nil in a process without service.
 	keeper *keeper
 	// positions is nil if positions are not kept.
-	positions *geo.Index[spot]
-	// own is nil in a process without gateway.
-	own    *own
-	holder atomic.Pointer[Holder]
-	// healed counts the faults that were mended.
-	healed atomic.Uint64
+	positions *positions
+	// registrar and verifier are nil in a process without gateway.
+	registrar *registrar
+	verifier  *verifier
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
-	// again has the bucket opened and read again, sweeping has it cleaned.
-	again, sweeping chan struct{}
-
-	// mu comes before the lock of own.
-	mu sync.Mutex
-	// bucket is the one that is written, and opened the one that was opened last, which may not have been read yet.
-	bucket, opened *bucket
-	err            error
-	// changed is closed and replaced when bucket or err changes.
-	changed chan struct{}
+	// opened is the bucket that was opened last, which may not have been read yet. It belongs to run.
+	opened *bucket
 }
-
-// errUnknown is the state of a directory that has not been read yet.
-var errUnknown = errors.New("the sessions have not been read yet")
 
 // Start reads the picture and keeps it until Stop. One directory serves a whole process: node is its gateway, if it has
 // one, else any node. It waits until the picture is complete or ctx ends.
@@ -129,39 +117,46 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Directory{
-		node: node, options: o, logger: o.Logger, gateways: newGateways(node.Cluster()),
-		again: make(chan struct{}, 1), sweeping: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{}),
-	}
+	d := &Directory{node: node, options: o, logger: o.Logger, gateways: newGateways(node.Cluster())}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.finder = &Finder{directory: d}
 	d.table = newTable(func(_ int64, before, after *record) {
 		if d.positions != nil {
-			d.follow(before, after)
+			d.positions.follow(before, after)
 		}
 		if d.keeper != nil {
 			d.keeper.hints.note(before, after)
 		}
 	})
 	if o.Locations.Enabled {
-		d.positions = geo.NewIndex(compareSpots)
+		d.positions = &positions{geo.NewIndex(compareSpots), o.Locations.PerDevice}
 	}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.current = newCurrent(d.ctx)
+	d.writer = &writer{cluster: node.Cluster(), table: d.table, gateways: d.gateways, current: d.current, alone: o.Alone}
 	if node.Type() == role.Gateway {
-		d.own = newOwn(d.gateways.addOwn(node))
+		d.registrar = &registrar{
+			cluster: node.Cluster(), own: newOwn(d.gateways.addOwn(node)), table: d.table, writer: d.writer, current: d.current, logger: o.Logger,
+		}
+		d.verifier = &verifier{
+			registrar: d.registrar, finder: d.finder, table: d.table, interval: o.VerifyInterval, healed: o.Healed, logger: o.Logger,
+		}
 	}
 	if err := handle(d); err != nil {
 		d.cancel()
 		return nil, fmt.Errorf("start presence: %w", err)
 	}
+	d.sweeper = &sweeper{
+		node: node, table: d.table, writer: d.writer, keeper: d.keeper, interval: o.SweepInterval, wake: make(chan struct{}, 1), logger: o.Logger,
+	}
 	d.group.Go(d.run)
 	d.group.Go(d.liveLoop)
-	d.group.Go(d.sweepLoop)
-	if d.own != nil {
-		d.group.Go(d.announceLoop)
-		d.group.Go(d.verifyLoop)
-		d.group.Go(d.goneLoop)
+	d.group.Go(func() { d.sweeper.run(d.ctx) })
+	if d.registrar != nil {
+		d.group.Go(func() { d.registrar.run(d.ctx) })
+		d.group.Go(func() { d.verifier.run(d.ctx) })
+		d.group.Go(func() { d.registrar.closeWhenGone(d.ctx, node.DeclaredGone()) })
 	}
-	if _, err := d.await(ctx); err != nil {
+	if _, err := d.current.await(ctx); err != nil {
 		d.Stop()
 		return nil, fmt.Errorf("start presence: %w", err)
 	}
@@ -173,8 +168,8 @@ func handle(d *Directory) error {
 	if err := cluster.Handle(d.node, activitiesEndpoint, d.activities); err != nil {
 		return err
 	}
-	if d.own != nil {
-		if err := cluster.Handle(d.node, replacedEndpoint, d.own.replaced); err != nil {
+	if d.registrar != nil {
+		if err := cluster.Handle(d.node, replacedEndpoint, d.registrar.own.replaced); err != nil {
 			return err
 		}
 	}
@@ -196,8 +191,12 @@ func (d *Directory) Node() *cluster.Node { return d.node }
 // Finder returns the finder of the directory.
 func (d *Directory) Finder() *Finder { return d.finder }
 
-// Attach names the part that has the connections. A gateway calls it before its first Open.
-func (d *Directory) Attach(h Holder) { d.holder.Store(&h) }
+// Attach names the part that has the connections. A gateway calls it before its first Open; a process without gateway has no use for it.
+func (d *Directory) Attach(h Holder) {
+	if d.registrar != nil {
+		d.registrar.holder.Store(&h)
+	}
+}
 
 // Stop ends the directory, which knows no news from then on. Sessions that are still open vanish when the node leaves.
 func (d *Directory) Stop() {
@@ -207,9 +206,16 @@ func (d *Directory) Stop() {
 
 // Healthy returns nil while the picture follows the bucket.
 func (d *Directory) Healthy() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err
+	_, err := d.current.get()
+	return err
+}
+
+// Healed returns how many faults were mended.
+func (d *Directory) Healed() uint64 {
+	if d.verifier == nil {
+		return 0
+	}
+	return d.verifier.count.Load()
 }
 
 // Lookup returns what this process knows of a user; ok is false for one who is offline, whose entry has the status OFFLINE and no

@@ -361,7 +361,7 @@ func testOpenTogether(t *testing.T, f *clustertest.Fabric) {
 		winner := entry.Sessions[0]
 		for _, p := range []*peer{a, b} {
 			p.await(t, "that only the winner is an own session", func() bool {
-				sessions, settled := p.own.of(user)
+				sessions, settled := p.registrar.own.of(user)
 				if winner.NodeID == p.node.ID() {
 					return settled && len(sessions) == 1 && sessions[0].ID == winner.ID
 				}
@@ -502,7 +502,7 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 		for _, p := range peers {
 			epoch := uint64(round + 2)
 			p.await(t, "the new bucket", func() bool {
-				return p.Healthy() == nil && p.table.epoch.Load() == epoch && a.own.gateway.announced.to(0) == epoch && b.own.gateway.announced.to(0) == epoch
+				return p.Healthy() == nil && p.table.epoch.Load() == epoch && a.registrar.own.gateway.announced.to(0) == epoch && b.registrar.own.gateway.announced.to(0) == epoch
 			})
 		}
 		all()
@@ -531,8 +531,8 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 func testGhost(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	ghost := session(1, wire.DeviceType_DESKTOP, 1, g)
-	ghost.gateway = g.own.gateway
-	b, err := g.Directory.await(t.Context())
+	ghost.gateway = g.registrar.own.gateway
+	b, err := g.current.await(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -600,7 +600,7 @@ func testMany(t *testing.T, f *clustertest.Fabric) {
 	f.Start(t)
 	for _, p := range []*peer{a, b, s, late} {
 		p.await(t, "announcements", func() bool {
-			return p.Healthy() == nil && p.table.epoch.Load() == 2 && a.own.gateway.announced.to(0) == 2 && b.own.gateway.announced.to(0) == 2
+			return p.Healthy() == nil && p.table.epoch.Load() == 2 && a.registrar.own.gateway.announced.to(0) == 2 && b.registrar.own.gateway.announced.to(0) == 2
 		})
 		everybody(p)
 	}

@@ -88,7 +88,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("replaced %+v", replaced)
 	}
 	g.await(t, "a clean bucket", func() bool {
-		b, err := g.Directory.await(t.Context())
+		b, err := g.current.await(t.Context())
 		if err != nil {
 			return false
 		}

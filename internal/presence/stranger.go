@@ -3,6 +3,7 @@
 package presence
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -11,47 +12,45 @@ import (
 
 // acquaint notes which services know the sessions of this gateway, because they follow the bucket that has them. since is when the
 // members were read that the bucket was opened with: those of later are not of this bucket.
-func (d *Directory) acquaint(b *bucket, since time.Time) {
-	if d.own == nil || b.epoch > 1 && d.own.met.Load() < b.epoch {
+func (reg *registrar) acquaint(b *bucket, since time.Time) {
+	if b.epoch > 1 && reg.own.met.Load() < b.epoch {
 		return
 	}
-	c := d.node.Cluster()
-	services := c.Lives(role.Service)
-	if !c.Synchronized().Equal(since) {
+	services := reg.cluster.Lives(role.Service)
+	if !reg.cluster.Synchronized().Equal(since) {
 		return
 	}
-	d.own.mu.Lock()
-	defer d.own.mu.Unlock()
-	d.own.familiar = services
+	reg.own.mu.Lock()
+	defer reg.own.mu.Unlock()
+	reg.own.familiar = services
 }
 
 // meetStrangers closes the sessions of earlier buckets if there are services that may have done without them: those that began
 // after NATS had come back empty and before this gateway has announced its sessions. It is called when it has.
-func (d *Directory) meetStrangers(b *bucket) error {
+func (reg *registrar) meetStrangers(ctx context.Context, b *bucket) error {
 	var keys []SessionKey
 	if b.epoch > 1 {
-		c := d.node.Cluster()
-		services, err := c.ReadLives(d.ctx, role.Service)
+		services, err := reg.cluster.ReadLives(ctx, role.Service)
 		if err != nil {
 			return err
 		}
 		// A record that is written while the bucket is read may be missing there.
-		for id, life := range c.Lives(role.Service) {
+		for id, life := range reg.cluster.Lives(role.Service) {
 			if _, ok := services[id]; !ok {
 				services[id] = life
 			}
 		}
-		keys = d.own.meet(services, b.epoch)
+		keys = reg.own.meet(services, b.epoch)
 	}
-	d.own.met.Store(b.epoch)
-	holder := d.holder.Load()
+	reg.own.met.Store(b.epoch)
+	holder := reg.holder.Load()
 	if len(keys) == 0 || holder == nil {
 		return nil
 	}
 	for _, key := range keys {
 		(*holder).Stray(key)
 	}
-	d.logger.Warn("closed the sessions of this gateway, which a new service did not know", "sessions", len(keys))
+	reg.logger.Warn("closed the sessions of this gateway, which a new service did not know", "sessions", len(keys))
 	return nil
 }
 
@@ -82,4 +81,24 @@ func (o *own) meet(services map[string]string, epoch uint64) (unknown []SessionK
 		}
 	}
 	return unknown
+}
+
+// closeWhenGone closes the sessions of this gateway when others took it for gone: their users were offline for the others, and may
+// have missed something.
+func (reg *registrar) closeWhenGone(ctx context.Context, declared <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-declared:
+		}
+		holder, keys := reg.holder.Load(), reg.own.keys()
+		if holder == nil {
+			continue
+		}
+		for _, key := range keys {
+			(*holder).Stray(key)
+		}
+		reg.logger.Warn("closed the sessions of this gateway, which others took for gone", "sessions", len(keys))
+	}
 }

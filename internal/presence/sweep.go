@@ -4,38 +4,54 @@ package presence
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
+
+	"example.org/app/internal/cluster"
 )
 
-// sweepLoop removes what nobody needs: at intervals, and when a gateway has died.
-func (d *Directory) sweepLoop() {
-	ticker := time.NewTicker(d.options.SweepInterval)
+// A sweeper removes what nobody needs from the bucket and from the picture of this process.
+type sweeper struct {
+	node   *cluster.Node
+	table  *table
+	writer *writer
+	// keeper is nil in a process without service.
+	keeper   *keeper
+	interval time.Duration
+	// wake is for a gateway that has died.
+	wake   chan struct{}
+	logger *slog.Logger
+}
+
+// run removes what nobody needs: at intervals, and when a gateway has died.
+func (s *sweeper) run(ctx context.Context) {
+	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-d.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		case <-d.sweeping:
+		case <-s.wake:
 		}
-		d.dropStale()
-		if !d.sweeps() {
+		s.dropStale()
+		if !s.sweeps() {
 			continue
 		}
-		if err := d.sweep(); err != nil && d.ctx.Err() == nil {
-			d.logger.Warn("sessions of dead gateways could not be removed", "error", err)
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Warn("sessions of dead gateways could not be removed", "error", err)
 		}
 	}
 }
 
 // dropStale forgets sessions of an earlier bucket whose gateways are dead or have announced themselves to this one without them.
-func (d *Directory) dropStale() {
-	epoch := d.table.epoch.Load()
-	waits := func(s Session) bool {
-		return s.gateway.live.Load() && s.gateway.announced.to(d.table.partition(s.UserID)) < epoch
+func (s *sweeper) dropStale() {
+	epoch := s.table.epoch.Load()
+	waits := func(session Session) bool {
+		return session.gateway.live.Load() && session.gateway.announced.to(s.table.partition(session.UserID)) < epoch
 	}
-	d.table.prune(func(_ int64, r *record) *record {
+	s.table.prune(func(_ int64, r *record) *record {
 		next := *r
 		if r.epoch < epoch {
 			next.sessions = only(r.sessions, waits)
@@ -61,27 +77,27 @@ func only(sessions []Session, wanted func(Session) bool) []Session {
 
 // sweeps reports whether this node is the one that cleans the bucket: the first of the healthy ones. When two believe to
 // be it, they do the same work twice and no harm. If the users are split, every service cleans the partitions that it owns.
-func (d *Directory) sweeps() bool {
-	if d.table.partitions.Load() > 1 {
-		return d.keeper != nil
+func (s *sweeper) sweeps() bool {
+	if s.table.partitions.Load() > 1 {
+		return s.keeper != nil
 	}
-	for _, m := range d.node.Cluster().Members() {
+	for _, m := range s.node.Cluster().Members() {
 		if m.Status.HasJoined && m.Status.Healthy {
-			return m.NodeID == d.node.ID()
+			return m.NodeID == s.node.ID()
 		}
 	}
 	return false
 }
 
 // sweep removes the sessions of dead gateways from the bucket.
-func (d *Directory) sweep() error {
-	epoch := d.table.epoch.Load()
+func (s *sweeper) sweep(ctx context.Context) error {
+	epoch := s.table.epoch.Load()
 	var users []int64
 	owns := func(int64) bool { return true }
-	if d.table.partitions.Load() > 1 {
-		owns = d.keeper.owns()
+	if s.table.partitions.Load() > 1 {
+		owns = s.keeper.owns()
 	}
-	d.table.each(func(userID int64, r *record) {
+	s.table.each(func(userID int64, r *record) {
 		for i := range r.sessions {
 			if owns(userID) && r.epoch == epoch && r.sessions[i].gateway.dead.Load() {
 				users = append(users, userID)
@@ -89,10 +105,10 @@ func (d *Directory) sweep() error {
 			}
 		}
 	})
-	return forEach(d.ctx, users, func(ctx context.Context, userID int64) error {
+	return forEach(ctx, users, func(ctx context.Context, userID int64) error {
 		// What change passes on are no sessions of dead gateways: writing it back removes those.
-		_, err := d.change(ctx, userID, false, func(current content, _ []Session, _ place) (*content, error) {
-			r := d.table.get(userID)
+		_, err := s.writer.change(ctx, userID, false, func(current content, _ []Session, _ place) (*content, error) {
+			r := s.table.get(userID)
 			if r == nil || len(current.sessions) == len(r.sessions) {
 				return nil, nil
 			}

@@ -2,7 +2,12 @@
 
 package presence
 
-import "time"
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
 
 const (
 	// defaultVerifyInterval is how often a gateway compares its sessions with what the cluster knows of them.
@@ -34,44 +39,46 @@ type suspicion struct {
 	fault Fault
 }
 
-// Healed returns how many faults were mended.
-func (d *Directory) Healed() uint64 { return d.healed.Load() }
+// A verifier looks for faults of the sessions of this process's gateway and mends them.
+type verifier struct {
+	registrar *registrar
+	finder    *Finder
+	table     *table
+	interval  time.Duration
+	// healed is told of faults that were mended; nil is nobody. count is how many there were.
+	healed func(Fault)
+	count  atomic.Uint64
+	logger *slog.Logger
+}
 
-// verifyLoop compares the sessions of this gateway with what the cluster knows of them.
-func (d *Directory) verifyLoop() {
-	ticker := time.NewTicker(d.options.VerifyInterval)
+// run compares the sessions of this gateway with what the cluster knows of them.
+func (v *verifier) run(ctx context.Context) {
+	ticker := time.NewTicker(v.interval)
 	defer ticker.Stop()
 	var suspicions map[suspicion]int
 	// round are own sessions that are still to be compared with what services know of them.
 	var round []SessionKey
 	for {
 		select {
-		case <-d.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if !d.announcedAll() {
+		if !v.registrar.announcedAll() {
 			// What differs now is settled when the cluster is back.
 			suspicions = nil
 			continue
 		}
-		suspicions = d.verify(suspicions)
-		round = d.finder.compareOwn(round)
+		suspicions = v.verify(ctx, suspicions)
+		round = v.compare(ctx, round)
 	}
-}
-
-// announcedAll reports whether the bucket is followed and has been told of the own sessions.
-func (d *Directory) announcedAll() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err == nil && d.own.gateway.announced.to(0) >= d.bucket.epoch
 }
 
 // verify looks for faults and mends those that are suspicious for long enough. It returns the others, with how often they
 // were seen in a row.
-func (d *Directory) verify(before map[suspicion]int) (after map[suspicion]int) {
+func (v *verifier) verify(ctx context.Context, before map[suspicion]int) (after map[suspicion]int) {
 	after = map[suspicion]int{}
-	for _, s := range d.suspicions() {
+	for _, s := range v.suspicions(ctx) {
 		after[s] = before[s] + 1
 		limit := suspicious
 		if s.fault == FaultAbandoned {
@@ -79,44 +86,44 @@ func (d *Directory) verify(before map[suspicion]int) (after map[suspicion]int) {
 		}
 		if after[s] >= limit {
 			delete(after, s)
-			d.mend(s)
+			v.mend(ctx, s)
 		}
 	}
 	return after
 }
 
 // suspicions returns what differs now.
-func (d *Directory) suspicions() (found []suspicion) {
-	holder := d.holder.Load()
+func (v *verifier) suspicions(ctx context.Context) (found []suspicion) {
+	holder := v.registrar.holder.Load()
 	if holder == nil {
 		return nil
 	}
 	held := 0
 	(*holder).Each(func(key SessionKey) bool {
-		own, ok := d.own.find(key)
+		own, ok := v.registrar.own.find(key)
 		if !ok {
 			found = append(found, suspicion{key, FaultStray})
 			return true
 		}
 		held++
-		r := d.table.get(key.UserID)
-		followed := place{d.table.epoch.Load(), d.table.followedFor(key.UserID)}
+		r := v.table.get(key.UserID)
+		followed := place{v.table.epoch.Load(), v.table.followedFor(key.UserID)}
 		late := followed.before(own.at) || r != nil && r.place().before(own.at)
 		if !late && (r == nil || !contains(r.sessions, &own.Session)) {
 			found = append(found, suspicion{key, FaultMissing})
 		}
-		return d.ctx.Err() == nil
+		return ctx.Err() == nil
 	})
-	if d.own.count() > held {
-		for _, key := range d.own.keys() {
-			if _, ok := d.activityOf(key.UserID, key.Device, key.ID); !ok {
+	if v.registrar.own.count() > held {
+		for _, key := range v.registrar.own.keys() {
+			if _, ok := v.registrar.activityOf(key.UserID, key.Device, key.ID); !ok {
 				found = append(found, suspicion{key, FaultAbandoned})
 			}
 		}
 	}
-	d.table.each(func(_ int64, r *record) {
+	v.table.each(func(_ int64, r *record) {
 		for i := range r.sessions {
-			if s := &r.sessions[i]; s.gateway == d.own.gateway && !d.Owns(s.Key()) {
+			if s := &r.sessions[i]; s.gateway == v.registrar.own.gateway && !v.registrar.owns(s.Key()) {
 				found = append(found, suspicion{s.Key(), FaultForeign})
 			}
 		}
@@ -135,19 +142,19 @@ func contains(sessions []Session, s *Session) bool {
 }
 
 // mend ends a fault.
-func (d *Directory) mend(s suspicion) {
-	d.healed.Add(1)
-	d.logger.Warn("mended a session that the gateway and the cluster did not agree on", "fault", string(s.fault),
+func (v *verifier) mend(ctx context.Context, s suspicion) {
+	v.count.Add(1)
+	v.logger.Warn("mended a session that the gateway and the cluster did not agree on", "fault", string(s.fault),
 		"userId", s.UserID, "device", s.Device.String())
-	if d.options.Healed != nil {
-		d.options.Healed(s.fault)
+	if v.healed != nil {
+		v.healed(s.fault)
 	}
 	switch s.fault {
 	case FaultStray:
-		(*d.holder.Load()).Stray(s.SessionKey)
+		(*v.registrar.holder.Load()).Stray(s.SessionKey)
 	case FaultAbandoned:
-		d.Close(d.ctx, s.UserID, s.Device, s.ID)
+		v.registrar.close(ctx, s.SessionKey)
 	case FaultMissing, FaultForeign:
-		d.own.mark(s.UserID, true)
+		v.registrar.own.mark(s.UserID, true)
 	}
 }

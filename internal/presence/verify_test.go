@@ -16,24 +16,24 @@ import (
 func testOvertaken(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	older, newer := session(1, wire.DeviceType_DESKTOP, 1, g), session(1, wire.DeviceType_DESKTOP, 2, g)
-	older.gateway = g.own.gateway
-	g.own.begin(1)
-	at, err := g.change(t.Context(), 1, false, func(content, []Session, place) (*content, error) {
+	older.gateway = g.registrar.own.gateway
+	g.registrar.own.begin(1)
+	at, err := g.writer.change(t.Context(), 1, false, func(content, []Session, place) (*content, error) {
 		return &content{status: wire.UserStatus_AVAILABLE, sessions: []Session{older}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.open(t, newer)
-	g.own.end(1, &older, at, false)
-	g.check(1)
-	if sessions, settled := g.own.of(1); !settled || len(sessions) != 1 || sessions[0].ID != newer.ID {
+	g.registrar.own.end(1, &older, at, false)
+	g.registrar.check(1)
+	if sessions, settled := g.registrar.own.of(1); !settled || len(sessions) != 1 || sessions[0].ID != newer.ID {
 		t.Errorf("the own sessions are %+v", sessions)
 	}
 	if g.Owns(older.Key()) || !g.Owns(newer.Key()) || !g.sees(1, newer) {
 		t.Errorf("%+v", g.table.get(1))
 	}
-	if len(g.own.take()) > 0 || g.has(newer.Key()) {
+	if len(g.registrar.own.take()) > 0 || g.has(newer.Key()) {
 		t.Error("the later session is not left alone")
 	}
 }
@@ -52,8 +52,8 @@ func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 	s.mu.Lock()
 	a.table.replace(s, 1, s.records[1], old)
 	s.mu.Unlock()
-	a.check(1)
-	if err := a.settle(t.Context(), 1, false); err != nil {
+	a.registrar.check(1)
+	if err := a.registrar.settle(t.Context(), 1, false); err != nil {
 		t.Error(err)
 	}
 	if !a.Owns(after.Key()) || a.has(after.Key()) {
@@ -72,7 +72,7 @@ func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 // currentBucket returns the bucket that is written now.
 func (p *peer) currentBucket(t testing.TB) *bucket {
 	t.Helper()
-	b, err := p.Directory.await(t.Context())
+	b, err := p.current.await(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ func testVerify(t *testing.T, f *clustertest.Fabric) {
 	g.await(t, "that nobody waits for the abandoned session", func() bool { return !g.Online(3) && !g.Owns(abandoned.Key()) })
 
 	missing := ownSession{Session: session(4, wire.DeviceType_DESKTOP, 6, g)}
-	missing.gateway = g.own.gateway
-	g.own.mu.Lock()
-	g.own.sessions[4] = []ownSession{missing}
-	g.own.mu.Unlock()
+	missing.gateway = g.registrar.own.gateway
+	g.registrar.own.mu.Lock()
+	g.registrar.own.sessions[4] = []ownSession{missing}
+	g.registrar.own.mu.Unlock()
 	g.hold(missing.Key())
 	g.await(t, "the missing session", func() bool { return g.sees(4, missing.Session) })
 
@@ -125,9 +125,9 @@ func testVerify(t *testing.T, f *clustertest.Fabric) {
 	for user := int64(5); count(FaultForeign) == 0; user++ {
 		foreign := session(user, wire.DeviceType_DESKTOP, 7, g)
 		g.open(t, foreign)
-		g.own.mu.Lock()
-		delete(g.own.sessions, user)
-		g.own.mu.Unlock()
+		g.registrar.own.mu.Lock()
+		delete(g.registrar.own.sessions, user)
+		g.registrar.own.mu.Unlock()
 		g.await(t, "that the foreign session is gone", func() bool { return !g.Online(user) })
 	}
 

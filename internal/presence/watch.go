@@ -5,15 +5,12 @@ package presence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"example.org/app/internal/apierr"
 )
 
 // retryMin and retryMax bound the pause between attempts to follow the bucket.
@@ -35,67 +32,18 @@ func (d *Directory) run() {
 		if err == nil || d.ctx.Err() != nil {
 			continue
 		}
-		d.fail(err)
+		if d.current.fail(err) {
+			d.logger.Warn("the sessions of other nodes are not up to date", "error", err)
+		}
 		delay := min(retryMin<<min(attempt, 10), retryMax)
 		timer := time.NewTimer(delay/2 + rand.N(delay))
 		select {
 		case <-d.ctx.Done():
 		case <-timer.C:
-		case <-d.again:
+		case <-d.current.again:
 		}
 		timer.Stop()
 	}
-}
-
-// wake puts a token into a channel that holds at most one.
-func wake(channel chan struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
-}
-
-// fail notes that the picture is not up to date. It logs only the first failure.
-func (d *Directory) fail(err error) {
-	d.mu.Lock()
-	first := d.err == nil
-	if first || errors.Is(d.err, errUnknown) {
-		d.err = err
-		d.notify()
-	}
-	d.mu.Unlock()
-	if first {
-		d.logger.Warn("the sessions of other nodes are not up to date", "error", err)
-	}
-}
-
-func (d *Directory) notify() {
-	close(d.changed)
-	d.changed = make(chan struct{})
-}
-
-// await waits for the bucket until ctx ends.
-func (d *Directory) await(ctx context.Context) (*bucket, error) {
-	for {
-		d.mu.Lock()
-		b, err, changed := d.bucket, d.err, d.changed
-		d.mu.Unlock()
-		if err == nil {
-			return b, nil
-		}
-		select {
-		case <-changed:
-		case <-d.ctx.Done():
-			return nil, unavailable(fmt.Errorf("presence has stopped: %w", d.ctx.Err()))
-		case <-ctx.Done():
-			return nil, unavailable(err)
-		}
-	}
-}
-
-// unavailable is what a caller is told when the bucket cannot be written.
-func unavailable(err error) error {
-	return &apierr.Error{Code: apierr.ServerUnavailable, Reason: "the node has no connection to the cluster now, so that sessions cannot be registered", Err: err}
 }
 
 // watch follows the bucket until it has to be opened again, which is no error, or something fails.
@@ -133,7 +81,7 @@ func (d *Directory) watch() (complete bool, err error) {
 		select {
 		case <-d.ctx.Done():
 			return complete, nil
-		case <-d.again:
+		case <-d.current.again:
 			return complete, nil
 		case <-changed:
 			// The connection was lost and found again: the bucket may be another one, and news may have been missed.
@@ -141,8 +89,8 @@ func (d *Directory) watch() (complete bool, err error) {
 			if now := c.Synchronized(); !now.IsZero() && !now.Equal(since) {
 				return complete, nil
 			}
-			if complete {
-				d.acquaint(b, since)
+			if complete && d.registrar != nil {
+				d.registrar.acquaint(b, since)
 			}
 		case entry, ok := <-watcher.Updates():
 			switch {
@@ -152,7 +100,9 @@ func (d *Directory) watch() (complete bool, err error) {
 				complete = true
 				d.complete(b, seen)
 				seen = nil
-				d.acquaint(b, since)
+				if d.registrar != nil {
+					d.registrar.acquaint(b, since)
+				}
 				if b.partitions > 1 && d.keeper != nil {
 					keeping.Go(func() { d.keeper.run(ctx, b) })
 				}
@@ -169,8 +119,6 @@ func (d *Directory) open() (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.opened != nil && d.opened.created.Equal(b.created) {
 		b.epoch, b.opened = d.opened.epoch, d.opened.opened
 		return b, nil
@@ -212,19 +160,11 @@ func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
 	if b.partitions == 1 {
 		d.table.filled(0, b.epoch, b.last, seen)
 	}
-	d.mu.Lock()
-	recovered := d.err != nil && !errors.Is(d.err, errUnknown)
-	d.bucket, d.err = b, nil
-	if d.own != nil {
-		if b.partitions > 1 && d.own.gateway.announced.to(0) >= b.epoch {
-			// The bucket has the sessions; what was missed of them is found by asking for them.
-			d.own.doubtful.Store(true)
-		} else {
-			d.own.markAll()
+	recovered := d.current.replace(b, func() {
+		if d.registrar != nil {
+			d.registrar.compare(b)
 		}
-	}
-	d.notify()
-	d.mu.Unlock()
+	})
 	if recovered {
 		d.logger.Info("the sessions of other nodes are up to date again")
 	}
@@ -258,7 +198,9 @@ func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int
 		}
 	}
 	d.table.news(userID, c, entry.Revision(), b.epoch)
-	d.check(userID)
+	if d.registrar != nil {
+		d.registrar.check(userID)
+	}
 }
 
 // noteAnnounced notes that a gateway has announced its sessions, as the watch of a partition says. The sessions are in front of
@@ -278,26 +220,6 @@ func (t *table) noteAnnounced(b *bucket, g *gateway, partition int) {
 	}
 }
 
-// goneLoop closes the sessions of this gateway when others took it for gone: their users were offline for the others, and may
-// have missed something.
-func (d *Directory) goneLoop() {
-	for {
-		select {
-		case <-d.ctx.Done():
-			return
-		case <-d.node.DeclaredGone():
-		}
-		holder, keys := d.holder.Load(), d.own.keys()
-		if holder == nil {
-			continue
-		}
-		for _, key := range keys {
-			(*holder).Stray(key)
-		}
-		d.logger.Warn("closed the sessions of this gateway, which others took for gone", "sessions", len(keys))
-	}
-}
-
 // liveLoop lets sessions live and die with their gateways.
 func (d *Directory) liveLoop() {
 	c := d.node.Cluster()
@@ -308,7 +230,7 @@ func (d *Directory) liveLoop() {
 		changed := c.Changed()
 		for _, g := range d.gateways.refresh() {
 			d.logger.Info("a gateway is gone, and its sessions with it", "node", g.id)
-			wake(d.sweeping)
+			wake(d.sweeper.wake)
 		}
 		select {
 		case <-d.ctx.Done():
