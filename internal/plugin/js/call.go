@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -73,14 +74,28 @@ func (c *call) finish(ok bool, err error) {
 	c.done <- struct{}{}
 }
 
+// calls are the calls of a module: those that wait for the engine, and those whose function has not answered yet.
+type calls struct {
+	m     *module
+	queue chan *call
+
+	// What follows belongs to whoever owns the engine. awaiting are the calls whose function has not answered yet, by the number that
+	// the prelude knows; next is the last number. They are swept when there are sweepAt.
+	awaiting map[int]*call
+	next     int
+	sweepAt  int
+	// answering is the call whose result is read at present.
+	answering *call
+}
+
 // do runs a call, or puts it into the queue, and waits for its end.
-func (m *module) do(c *call) (bool, error) {
-	if !m.direct(c) {
+func (cs *calls) do(c *call) (bool, error) {
+	if !cs.direct(c) {
 		if err := c.ctx.Err(); err != nil {
 			return false, err
 		}
 		select {
-		case m.queue <- c:
+		case cs.queue <- c:
 		default:
 			return false, ErrBusy
 		}
@@ -100,19 +115,37 @@ func (m *module) do(c *call) (bool, error) {
 		// The engine reads the result at present, which can run code of the plugin too.
 		select {
 		case <-c.done:
-		case <-m.stuck:
-			return false, m.gone()
+		case <-cs.m.stuck:
+			return false, cs.m.gone()
 		}
-	case <-m.stopped:
+	case <-cs.m.stopped:
 		if c.abandon() {
-			return false, m.gone()
+			return false, cs.m.gone()
 		}
 		<-c.done
-	case <-m.stuck:
-		return false, m.gone() // The engine does not come back to the call.
+	case <-cs.m.stuck:
+		return false, cs.m.gone() // The engine does not come back to the call.
 	}
 	signals.Put(c.done)
 	return c.ok, c.err
+}
+
+// direct runs a call on the goroutine of its caller, if the engine is free and nobody waits for it: handing a call over
+// to another goroutine can cost as much as the call. It reports false if the call must wait in the queue, as all do that a
+// debugger may hold.
+func (cs *calls) direct(c *call) bool {
+	if cs.m.debug.target != nil || len(cs.queue) > 0 || !cs.m.owner.TryLock() {
+		return false
+	}
+	defer cs.m.owner.Unlock()
+	if cs.m.shut || cs.m.dead.Load() != nil {
+		return false
+	}
+	// A fault in the engine costs the plugin, not the server.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	cs.begin(c)
+	cs.m.awaken()
+	return true
 }
 
 func (c *call) abandon() bool {
@@ -120,7 +153,7 @@ func (c *call) abandon() bool {
 }
 
 // begin runs a call that was in the queue.
-func (m *module) begin(c *call) {
+func (cs *calls) begin(c *call) {
 	if !c.state.CompareAndSwap(queued, converting) {
 		return
 	}
@@ -128,39 +161,39 @@ func (m *module) begin(c *call) {
 		c.finish(false, err)
 		return
 	}
-	if len(m.awaiting) >= m.sweepAt {
-		m.sweep()
+	if len(cs.awaiting) >= cs.sweepAt {
+		cs.sweep()
 	}
-	if len(m.awaiting) >= cap(m.queue) {
+	if len(cs.awaiting) >= cap(cs.queue) {
 		c.finish(false, ErrBusy)
 		return
 	}
-	m.turn(c, func() { m.invoke(c) })
-	if m.dead.Load() != nil {
-		m.answer(c, false, m.ending(c))
+	cs.m.turns.run(c, func() { cs.invoke(c) })
+	if cs.m.dead.Load() != nil {
+		cs.answer(c, false, cs.ending(c))
 	}
 }
 
 // ending is why a call of a module that died has no answer: its time was over before, or the module is dead.
-func (m *module) ending(c *call) error {
+func (cs *calls) ending(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	return m.gone()
+	return cs.m.gone()
 }
 
 // sweep forgets calls that nobody waits for, whose functions may never answer.
-func (m *module) sweep() {
-	for id, c := range m.awaiting {
+func (cs *calls) sweep() {
+	for id, c := range cs.awaiting {
 		if c.over() {
-			delete(m.awaiting, id)
+			delete(cs.awaiting, id)
 		}
 	}
-	m.sweepAt = max(64, 2*len(m.awaiting))
+	cs.sweepAt = max(64, 2*len(cs.awaiting))
 }
 
 // answer ends a call without a value.
-func (m *module) answer(c *call, ok bool, err error) {
+func (cs *calls) answer(c *call, ok bool, err error) {
 	if c.state.CompareAndSwap(running, finishing) || c.state.CompareAndSwap(converting, finishing) {
 		c.finish(ok, err)
 	}
@@ -170,117 +203,117 @@ func (m *module) answer(c *call, ok bool, err error) {
 const maxParams = 8
 
 // invoke converts the arguments and calls the function.
-func (m *module) invoke(c *call) {
+func (cs *calls) invoke(c *call) {
 	var argv [maxParams]engine.Value
 	n := 0
 	if c.begins {
-		m.tasks.drop(func(t *task) bool { return t.extension == c.extension })
+		cs.m.tasks.drop(func(t *task) bool { return t.extension == c.extension })
 	}
 	if c.task != "" {
-		f, ok := m.tasks.function(c.extension, c.task)
+		f, ok := cs.m.tasks.function(c.extension, c.task)
 		if !ok {
-			m.answer(c, false, nil) // The plugin has just ended it.
+			cs.answer(c, false, nil) // The plugin has just ended it.
 			return
 		}
-		defer m.engine.Free(f)
+		defer cs.m.engine.Free(f)
 		c.function = f
 	}
 	function := c.function
 	if c.endpoint != nil {
 		var ok bool
-		if n, ok = m.endpointArguments(c, argv[:]); !ok {
-			m.fail(c)
+		if n, ok = cs.endpointArguments(c, argv[:]); !ok {
+			cs.fail(c)
 			return
 		}
-		function = m.serve
+		function = cs.m.globals.serve
 	}
 	if c.listener != nil {
-		argv[0], n = m.engine.Function(c.listener.Name, 1, m.server.listener(c.listener.Name, c.listener)), 1
+		argv[0], n = cs.m.engine.Function(c.listener.Name, 1, cs.m.server.listener(c.listener.Name, c.listener)), 1
 	}
 	for n < len(c.args) {
-		argv[n] = m.t.toJS(c.plan.params[n], c.plan.types[n], c.args[n])
+		argv[n] = cs.m.t.toJS(c.plan.params[n], c.plan.types[n], c.args[n])
 		if engine.IsFailed(argv[n]) {
-			m.t.free(argv[:n])
-			m.fail(c)
+			cs.m.t.free(argv[:n])
+			cs.fail(c)
 			return
 		}
 		n++
 	}
 	c.args = nil
 	c.state.Store(running)
-	v := m.engine.Call(function, c.extension.object, argv[:n]...)
-	m.t.free(argv[:n])
+	v := cs.m.engine.Call(function, c.extension.object, argv[:n]...)
+	cs.m.t.free(argv[:n])
 	if engine.IsFailed(v) {
-		m.fail(c)
+		cs.fail(c)
 		return
 	}
-	m.returned(c, v)
+	cs.returned(c, v)
 }
 
 // returned takes what a function returned.
-func (m *module) returned(c *call, v engine.Value) {
-	if engine.IsObject(v) && !m.engine.IsPromise(v) {
-		then := m.engine.Get(v, m.t.atom(thenName))
-		thenable := m.engine.IsFunction(then)
-		m.engine.Free(then)
+func (cs *calls) returned(c *call, v engine.Value) {
+	if engine.IsObject(v) && !cs.m.engine.IsPromise(v) {
+		then := cs.m.engine.Get(v, cs.m.t.atom(thenName))
+		thenable := cs.m.engine.IsFunction(then)
+		cs.m.engine.Free(then)
 		if engine.IsFailed(then) {
-			m.engine.Free(v)
-			m.fail(c)
+			cs.m.engine.Free(v)
+			cs.fail(c)
 			return
 		}
 		if thenable {
-			p := m.engine.Call(m.adopt, engine.Undefined, v)
-			m.engine.Free(v)
+			p := cs.m.engine.Call(cs.m.globals.adopt, engine.Undefined, v)
+			cs.m.engine.Free(v)
 			if engine.IsFailed(p) {
-				m.fail(c)
+				cs.fail(c)
 				return
 			}
 			v = p
 		}
 	}
-	if !m.engine.IsPromise(v) {
-		m.succeed(c, v)
+	if !cs.m.engine.IsPromise(v) {
+		cs.succeed(c, v)
 		return
 	}
-	m.engine.RunJobs(m.uncaught)
-	switch state, r := m.engine.Promise(v); state {
+	cs.m.engine.RunJobs(cs.m.uncaught.exception)
+	switch state, r := cs.m.engine.Promise(v); state {
 	case engine.Fulfilled:
-		m.engine.Free(v)
-		m.succeed(c, r)
+		cs.m.engine.Free(v)
+		cs.succeed(c, r)
 	case engine.Rejected:
-		m.handled(v)
-		m.engine.Free(v)
-		m.failWith(c, m.engine.Describe(r))
+		cs.m.uncaught.handled(v)
+		cs.m.engine.Free(v)
+		cs.failWith(c, cs.m.engine.Describe(r))
 	default:
-		m.nextCall++
-		m.awaiting[m.nextCall] = c
-		r := m.engine.Call(m.watch, engine.Undefined, v, engine.Number(float64(m.nextCall)))
-		m.engine.Free(v)
+		cs.next++
+		cs.awaiting[cs.next] = c
+		r := cs.m.engine.Call(cs.m.globals.watch, engine.Undefined, v, engine.Number(float64(cs.next)))
+		cs.m.engine.Free(v)
 		if engine.IsFailed(r) {
-			delete(m.awaiting, m.nextCall)
-			m.fail(c)
+			delete(cs.awaiting, cs.next)
+			cs.fail(c)
 		}
 	}
 }
 
 // answered is called by the prelude when a promise that is watched is settled.
-func (m *module) answered(id int, ok bool, v engine.Value) {
-	c := m.awaiting[id]
+func (cs *calls) answered(id int, ok bool, v engine.Value) {
+	c := cs.awaiting[id]
 	if c == nil {
 		return
 	}
-	delete(m.awaiting, id)
-	v = m.engine.Dup(v)
+	delete(cs.awaiting, id)
+	v = cs.m.engine.Dup(v)
 	if ok {
-		m.succeed(c, v)
+		cs.succeed(c, v)
 	} else {
-		m.failWith(c, m.engine.Describe(v))
+		cs.failWith(c, cs.m.engine.Describe(v))
 	}
 }
 
 // succeed converts a result, which it takes, and ends the call.
-func (m *module) succeed(c *call, v engine.Value) {
-	defer m.engine.Free(v)
+func (cs *calls) succeed(c *call, v engine.Value) {
+	defer cs.m.engine.Free(v)
 	if !c.state.CompareAndSwap(running, finishing) {
 		return
 	}
@@ -288,47 +321,47 @@ func (m *module) succeed(c *call, v engine.Value) {
 		c.finish(false, nil)
 		return
 	}
-	m.answering = c
-	err := m.t.read(c.plan.result, v, reflect.ValueOf(c.result).Elem())
-	m.answering = nil
+	cs.answering = c
+	err := cs.m.t.read(c.plan.result, v, reflect.ValueOf(c.result).Elem())
+	cs.answering = nil
 	if err != nil {
-		c.finish(false, m.badResult(c, err))
+		c.finish(false, cs.badResult(c, err))
 		return
 	}
 	c.finish(true, nil)
 }
 
 // badResult is the error of a result that is not what it must be.
-func (m *module) badResult(c *call, err error) error {
+func (cs *calls) badResult(c *call, err error) error {
 	if mm, ok := err.(*mismatch); ok { //nolint:errorlint // never wrapped
 		return &plugin.Exception{
 			Message:  "TypeError: " + at(mm, "result of "+c.label).Error(),
-			Location: m.position(c.function),
+			Location: cs.m.position(c.function),
 		}
 	}
-	x := m.engine.Exception()
-	defer m.engine.Free(x.Value)
-	return m.thrown(x, c)
+	x := cs.m.engine.Exception()
+	defer cs.m.engine.Free(x.Value)
+	return cs.thrown(x, c)
 }
 
 // fail ends a call with the pending exception.
-func (m *module) fail(c *call) { m.failWith(c, m.engine.Exception()) }
+func (cs *calls) fail(c *call) { cs.failWith(c, cs.m.engine.Exception()) }
 
-func (m *module) failWith(c *call, x *engine.Exception) {
-	err := m.thrown(x, c)
-	m.engine.Free(x.Value)
-	m.answer(c, false, err)
+func (cs *calls) failWith(c *call, x *engine.Exception) {
+	err := cs.thrown(x, c)
+	cs.m.engine.Free(x.Value)
+	cs.answer(c, false, err)
 }
 
 // thrown is the error that an exception of a call means.
-func (m *module) thrown(x *engine.Exception, c *call) error {
-	if x.Interrupted && m.stopping.Load() {
-		return m.gone()
+func (cs *calls) thrown(x *engine.Exception, c *call) error {
+	if x.Interrupted && cs.m.stopping.Load() {
+		return cs.m.gone()
 	}
 	if err := c.ctx.Err(); err != nil {
 		return err // What code throws after its call is over follows from that.
 	}
-	return m.failure(x)
+	return cs.m.failure(x)
 }
 
 // A plan is how the parameters and the result of a method are converted.

@@ -71,7 +71,7 @@ func (c *Clock) Advance(ctx context.Context, d time.Duration, held func() int) e
 			break
 		}
 		c.set(when)
-		next.fireNow()
+		next.timers.fireNow()
 	}
 	c.set(target)
 	return nil
@@ -86,7 +86,7 @@ func (c *Clock) Waits(ctx context.Context, held func() int) (bool, error) {
 	calls := 0
 	for _, m := range c.all() {
 		m.owner.Lock()
-		calls += len(m.awaiting)
+		calls += len(m.calls.awaiting)
 		m.owner.Unlock()
 	}
 	return calls > 0, nil
@@ -116,7 +116,7 @@ func (c *Clock) settle(ctx context.Context, held func() int) error {
 		for _, m := range c.all() {
 			m.owner.Lock()
 			if !m.shut {
-				waiting += len(m.operations)
+				waiting += len(m.operations.pending)
 			}
 			m.owner.Unlock()
 		}
@@ -132,32 +132,24 @@ func (c *Clock) settle(ctx context.Context, held func() int) error {
 }
 
 // now is the time for the plugin.
-func (m *module) now() time.Time {
-	if c := m.host.opts.Clock; c != nil {
+func (ts *timers) now() time.Time {
+	if c := ts.m.host.opts.Clock; c != nil {
 		return c.Now()
 	}
 	return time.Now()
 }
 
-// due returns the channel that tells that a timer may be due; it is nil if there is none, or if somebody else moves the clock.
-func (m *module) due() <-chan time.Time {
-	if m.host.opts.Clock != nil {
-		return nil
-	}
-	return m.timers.due()
-}
-
 // fireNow runs the timers that are due on the goroutine of whoever moves the clock.
-func (m *module) fireNow() {
-	m.own(func() {
-		if !m.shut {
+func (ts *timers) fireNow() {
+	ts.m.own(func() {
+		if !ts.m.shut {
 			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-			m.fire()
+			ts.fire()
 		}
 	})
 }
 
 // nowFunction is what Date asks, in milliseconds.
-func (m *module) nowFunction(engine.Value, []engine.Value) (engine.Value, error) {
-	return engine.Number(float64(m.now().UnixMilli())), nil
+func (ts *timers) nowFunction(engine.Value, []engine.Value) (engine.Value, error) {
+	return engine.Number(float64(ts.now().UnixMilli())), nil
 }

@@ -61,13 +61,13 @@ func (d *debuggee) attach() {
 		Own: func(f func()) {
 			d.m.own(func() {
 				if !d.m.shut {
-					d.m.turn(nil, f)
+					d.m.turns.run(nil, f)
 					d.m.awaken() // The debugger may have set a timer.
 				}
 			})
 		},
 		// The time in which the debugger held a turn that belongs to no call does not count either.
-		Resumed: func() { d.m.limit = time.Time{} },
+		Resumed: func() { d.m.turns.limit = time.Time{} },
 	})
 }
 
@@ -98,7 +98,7 @@ func (d *debuggee) holdLoad(ctx context.Context) (leave func(), err error) {
 }
 
 // serve does what debuggers ask for while the plugin is loaded and waits for something.
-func (d *debuggee) serve() { d.m.turn(nil, d.target.Serve) }
+func (d *debuggee) serve() { d.m.turns.run(nil, d.target.Serve) }
 
 // tasks tells that debuggers ask for something; it is nil if none can.
 func (d *debuggee) tasks() <-chan struct{} {

@@ -89,7 +89,7 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 
 // endpointArguments are those of the function of the prelude that calls a handler: the handler, the request, and the
 // function that sends a part of the answer, if there is one.
-func (m *module) endpointArguments(c *call, argv []engine.Value) (n int, ok bool) {
+func (cs *calls) endpointArguments(c *call, argv []engine.Value) (n int, ok bool) {
 	r := c.endpoint.request
 	request := map[string]any{"query": r.Query, "ip": r.IP, "requestId": r.RequestID}
 	if r.Body != nil {
@@ -98,27 +98,27 @@ func (m *module) endpointArguments(c *call, argv []engine.Value) (n int, ok bool
 	if r.AdminID != nil {
 		request["adminId"] = *r.AdminID
 	}
-	argv[0], argv[1], argv[2] = m.engine.Dup(c.function), m.t.anyToJS(request), engine.Undefined
+	argv[0], argv[1], argv[2] = cs.m.engine.Dup(c.function), cs.m.t.anyToJS(request), engine.Undefined
 	if engine.IsFailed(argv[1]) {
-		m.engine.Free(argv[0])
+		cs.m.engine.Free(argv[0])
 		return 0, false
 	}
 	if c.endpoint.output != nil {
-		argv[2] = m.engine.Function("write", 1, m.writeEndpoint(c))
+		argv[2] = cs.m.engine.Function("write", 1, cs.writeEndpoint(c))
 	}
 	return 3, true
 }
 
 // writeEndpoint sends a part of an answer. It answers with a promise of when the caller has taken it.
-func (m *module) writeEndpoint(c *call) engine.Func {
+func (cs *calls) writeEndpoint(c *call) engine.Func {
 	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 		var chunk []byte
 		if v := argument(args, 0); engine.IsString(v) {
-			chunk = []byte(m.t.text(v))
-		} else if b, ok := m.engine.AsBytes(v); ok {
+			chunk = []byte(cs.m.t.text(v))
+		} else if b, ok := cs.m.engine.AsBytes(v); ok {
 			chunk = append(chunk, b...)
 		}
-		return m.async(func(context.Context) (func() (engine.Value, error), error) {
+		return cs.m.operations.async(func(context.Context) (func() (engine.Value, error), error) {
 			return nil, c.endpoint.output.Write(c.ctx, chunk)
 		})
 	}

@@ -124,7 +124,7 @@ func (x *extension) do(c *call) (bool, error) {
 		defer leave()
 	}
 	c.done = signals.Get().(chan struct{})
-	return x.module.do(c)
+	return x.module.calls.do(c)
 }
 
 var _ plugin.Extension = (*extension)(nil)

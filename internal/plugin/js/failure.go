@@ -19,7 +19,7 @@ const preludeName = "<prelude>"
 
 // failure is the error that an exception means: what the plugin refuses with, or what went wrong in it.
 func (m *module) failure(x *engine.Exception) error {
-	if engine.IsObject(x.Value) && m.engine.Instance(x.Value, m.appErrors) {
+	if engine.IsObject(x.Value) && m.engine.Instance(x.Value, m.globals.appErrors) {
 		code, _ := engine.AsNumber(m.t.property(x.Value, "code"))
 		reason := m.t.property(x.Value, "reason")
 		text, _ := m.engine.Text(reason)
@@ -122,9 +122,9 @@ func lineOf(location string) int {
 
 // errorValue is what a plugin catches when a function of the server fails.
 func (m *module) errorValue(err error) engine.Value {
-	if e, ok := errors.AsType[*apierr.Error](err); ok && engine.IsObject(m.appErrors) {
+	if e, ok := errors.AsType[*apierr.Error](err); ok && engine.IsObject(m.globals.appErrors) {
 		reason := m.engine.String(e.Reason)
-		v := m.engine.Construct(m.appErrors, engine.Int(int32(e.Code)), reason)
+		v := m.engine.Construct(m.globals.appErrors, engine.Int(int32(e.Code)), reason)
 		m.engine.Free(reason)
 		return v
 	}

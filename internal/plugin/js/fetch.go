@@ -86,12 +86,12 @@ func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, erro
 	if n.aborts == nil {
 		n.aborts = map[float64]context.CancelFunc{}
 	}
-	if c := n.m.current.Load(); c != nil && telemetry.On() {
+	if c := n.m.turns.current.Load(); c != nil && telemetry.On() {
 		r.trace = c.ctx
 	}
 	aborted, abort := context.WithCancel(context.Background())
 	n.aborts[id] = abort
-	op, promise, err := n.m.newOperation()
+	op, promise, err := n.m.operations.begin()
 	if err != nil {
 		abort()
 		delete(n.aborts, id)
@@ -112,7 +112,7 @@ func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, erro
 	t.start = func() {
 		late.Stop()
 		stay()
-		n.m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
+		n.m.operations.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
 			defer t.leave()
 			ctx, cancel := context.WithCancelCause(ctx)
 			stop := context.AfterFunc(aborted, func() { cancel(errAborted) })
@@ -129,9 +129,9 @@ func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, erro
 		late.Stop()
 		stay()
 		op.value = ended(nil, why)
-		n.m.settleLater(op)
+		n.m.operations.settleLater(op)
 	}
-	n.m.lineUp(t)
+	n.m.operations.lineUp(t)
 	if time.Since(begin) >= r.timeout {
 		t.withdraw(r.late()) // The timer may have found nothing to withdraw.
 	}

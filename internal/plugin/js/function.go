@@ -24,33 +24,33 @@ type Function struct {
 const functionsName = "__app_functions"
 
 // installFunctions puts the functions of the host into the engine, if there are any.
-func (m *module) installFunctions() error {
-	if len(m.host.opts.Functions) == 0 {
+func (gl *globals) installFunctions() error {
+	if len(gl.m.host.opts.Functions) == 0 {
 		return nil
 	}
-	e := m.engine
+	e := gl.m.engine
 	object := e.Object()
-	for name, f := range m.host.opts.Functions {
-		call, err := m.callable(name, f)
+	for name, f := range gl.m.host.opts.Functions {
+		call, err := gl.callable(name, f)
 		if err != nil {
 			e.Free(object)
 			return err
 		}
 		if !e.DefineName(object, name, e.Function(name, len(f.Params), call)) {
 			e.Free(object)
-			return m.loading.pendingError()
+			return gl.m.loading.pendingError()
 		}
 	}
 	global := e.Global()
 	defer e.Free(global)
 	if !e.DefineName(global, functionsName, object) {
-		return m.loading.pendingError()
+		return gl.m.loading.pendingError()
 	}
 	return nil
 }
 
 // callable makes what the engine calls of a function.
-func (m *module) callable(name string, f *Function) (engine.Func, error) {
+func (gl *globals) callable(name string, f *Function) (engine.Func, error) {
 	params := make([]codec, len(f.Params))
 	var result codec
 	var err error
@@ -69,18 +69,18 @@ func (m *module) callable(name string, f *Function) (engine.Func, error) {
 		for i, c := range params {
 			p := reflect.New(f.Params[i])
 			if v := argument(values, i); !engine.IsNothing(v) {
-				if err := m.t.read(c, v, p.Elem()); err != nil {
+				if err := gl.m.t.read(c, v, p.Elem()); err != nil {
 					return engine.Undefined, at(err, name)
 				}
 			}
 			args[i] = p.Elem().Interface()
 		}
-		return m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+		return gl.m.operations.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 			r, err := f.Do(ctx, args)
 			if err != nil || result == nil {
 				return nil, err
 			}
-			return func() (engine.Value, error) { return m.t.value(m.t.toJS(result, f.Result, r)) }, nil
+			return func() (engine.Value, error) { return gl.m.t.value(gl.m.t.toJS(result, f.Result, r)) }, nil
 		})
 	}, nil
 }

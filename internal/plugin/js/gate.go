@@ -179,7 +179,7 @@ type hostGate struct {
 
 // lineUp lets a turn wait at its gate. It ends when the call that it belongs to runs out of time before; one of a call that has
 // ended in time goes on.
-func (m *module) lineUp(t *turn) {
+func (ops *operations) lineUp(t *turn) {
 	c := t.owner
 	if c == nil || c.over() {
 		t.gate.enter(t)
@@ -187,12 +187,12 @@ func (m *module) lineUp(t *turn) {
 	}
 	end := func() {
 		if errors.Is(c.ctx.Err(), context.DeadlineExceeded) {
-			m.gates.expire(c)
+			ops.m.gates.expire(c)
 		}
 	}
 	if c.forget == nil { // One goroutine watches for all.
 		stop := context.AfterFunc(c.ctx, end)
-		leave := context.AfterFunc(m.ctx, func() { stop() })
+		leave := context.AfterFunc(ops.m.ctx, func() { stop() })
 		c.forget = func() {
 			stop()
 			leave()

@@ -6,8 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
 
 	"example.org/app/internal/apierr"
@@ -53,156 +51,121 @@ var thenName = func() int {
 	return name("then")
 }()
 
+// globals are what the engine of a plugin has beyond the language, and what the host needs of that. It belongs to whoever owns the engine.
+type globals struct {
+	m *module
+	// watch, adopt and serve are functions of the prelude, the others its classes.
+	watch, adopt, serve                engine.Value
+	appPlugin, appExtension, appErrors engine.Value
+}
+
+// free gives up all values.
+func (gl *globals) free() {
+	for _, v := range []engine.Value{gl.watch, gl.adopt, gl.serve, gl.appPlugin, gl.appExtension, gl.appErrors} {
+		gl.m.engine.Free(v)
+	}
+}
+
 // install runs the prelude with the functions of the host.
-func (m *module) install() error {
-	e := m.engine
-	e.OnError(m.errorValue)
-	e.OnRejection(m.rejected)
-	e.OnImport(m.scripts.resolve, m.scripts.source)
+func (gl *globals) install() error {
+	e := gl.m.engine
+	e.OnError(gl.m.errorValue)
+	e.OnRejection(gl.m.uncaught.rejected)
+	e.OnImport(gl.m.scripts.resolve, gl.m.scripts.source)
 	host := e.Object()
 	defer e.Free(host)
-	lib := &library{m.t, m.host.opts.MemoryLimit, func(f work) (engine.Value, error) { return m.inTurn(&m.gates.crypto, f) }}
+	lib := &library{gl.m.t, gl.m.host.opts.MemoryLimit, func(f work) (engine.Value, error) { return gl.m.operations.inTurn(&gl.m.gates.crypto, f) }}
 	for _, group := range []map[string]engine.Func{
-		m.basics(), lib.text(), lib.urls(), lib.crypto(), m.network.functions(), lib.matchers(), m.server.all(),
+		gl.basics(), lib.text(), lib.urls(), lib.crypto(), gl.m.network.functions(), lib.matchers(), gl.m.server.all(),
 	} {
 		for name, f := range group {
 			if !e.DefineName(host, name, e.Function(name, 0, f)) {
-				return m.loading.pendingError()
+				return gl.m.loading.pendingError()
 			}
 		}
 	}
-	for name, v := range m.server.values() {
-		if !e.DefineName(host, name, m.t.anyToJS(v)) {
-			return m.loading.pendingError()
+	for name, v := range gl.m.server.values() {
+		if !e.DefineName(host, name, gl.m.t.anyToJS(v)) {
+			return gl.m.loading.pendingError()
 		}
 	}
 	code, ok := compiled.of(e, prelude)
 	if !ok {
-		return m.loading.pendingError()
+		return gl.m.loading.pendingError()
 	}
 	f := e.RunBytecode(code)
 	if engine.IsFailed(f) {
-		return m.loading.pendingError()
+		return gl.m.loading.pendingError()
 	}
 	defer e.Free(f)
 	r := e.Call(f, engine.Undefined, host)
 	if engine.IsFailed(r) {
-		return m.loading.pendingError()
+		return gl.m.loading.pendingError()
 	}
 	defer e.Free(r)
-	m.appPlugin, m.appExtension, m.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
-	m.adopt, m.watch, m.serve = e.GetName(r, "adopt"), e.GetName(r, "watch"), e.GetName(r, "serve")
-	if err := m.installFunctions(); err != nil {
+	gl.appPlugin, gl.appExtension, gl.appErrors = e.GetName(r, "AppPlugin"), e.GetName(r, "AppExtension"), e.GetName(r, "AppError")
+	gl.adopt, gl.watch, gl.serve = e.GetName(r, "adopt"), e.GetName(r, "watch"), e.GetName(r, "serve")
+	if err := gl.installFunctions(); err != nil {
 		return err
 	}
-	if m.debug.target != nil {
-		return m.debug.target.Install()
+	if gl.m.debug.target != nil {
+		return gl.m.debug.target.Install()
 	}
-	if c := m.host.opts.Coverage; c != nil {
+	if c := gl.m.host.opts.Coverage; c != nil {
 		return c.counter.Install(e)
 	}
 	return nil
 }
 
 // basics are the functions that the rest of the prelude builds on.
-func (m *module) basics() map[string]engine.Func {
+func (gl *globals) basics() map[string]engine.Func {
 	functions := map[string]engine.Func{
-		"log":        m.write,
-		"say":        m.say,
-		"timer":      m.setTimer,
-		"clearTimer": m.clearTimer,
-		"code":       m.statusCode,
-		"load":       m.scripts.load,
-		"fetch":      m.network.fetch,
-		"abort":      m.network.abortFetch,
-		"java":       m.javaGlobal,
-		"part":       m.part,
-		"readStream": m.network.readStream,
+		"log":        gl.m.console.write,
+		"say":        gl.m.console.say,
+		"timer":      gl.m.timers.set,
+		"clearTimer": gl.m.timers.clear,
+		"code":       gl.statusCode,
+		"load":       gl.m.scripts.load,
+		"fetch":      gl.m.network.fetch,
+		"abort":      gl.m.network.abortFetch,
+		"java":       gl.m.javaGlobal,
+		"part":       gl.part,
+		"readStream": gl.m.network.readStream,
 		"inspect": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
-			return m.t.value(m.engine.String(engine.OneLine(m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
+			return gl.m.t.value(gl.m.engine.String(engine.OneLine(gl.m.engine.Inspect(argument(args, 0), maxLine), maxLine)))
 		},
 		"answered": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 			id, _ := engine.AsNumber(args[0])
 			ok, _ := engine.AsBool(args[1])
-			m.answered(int(id), ok, args[2])
+			gl.m.calls.answered(int(id), ok, args[2])
 			return engine.Undefined, nil
 		},
 	}
-	if m.debug.target != nil {
-		functions["tell"] = m.tell
+	if gl.m.debug.target != nil {
+		functions["tell"] = gl.m.console.tell
 	}
-	if m.host.opts.Clock != nil {
-		functions["now"] = m.nowFunction
+	if gl.m.host.opts.Clock != nil {
+		functions["now"] = gl.m.timers.nowFunction
 	}
 	return functions
 }
 
 // part returns the function that makes the globals of a part of the prelude.
-func (m *module) part(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	name := m.t.text(args[0])
+func (gl *globals) part(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	name := gl.m.t.text(args[0])
 	source, err := partFiles.ReadFile(name + ".js")
 	if err != nil {
 		return engine.Undefined, err
 	}
-	code, ok := partCodes[name].of(m.engine, string(source))
+	code, ok := partCodes[name].of(gl.m.engine, string(source))
 	if !ok {
 		return engine.Failed, engine.Thrown()
 	}
-	f := m.engine.RunBytecode(code)
+	f := gl.m.engine.RunBytecode(code)
 	if engine.IsFailed(f) {
 		return f, engine.Thrown()
 	}
 	return f, nil
-}
-
-// maxLine is how many bytes of a line that a plugin writes are kept.
-const maxLine = 4096
-
-var levels = map[string]slog.Level{
-	"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug,
-}
-
-// write logs a line of the plugin: strings as they are, everything else as people want to see it.
-func (m *module) write(this engine.Value, args []engine.Value) (engine.Value, error) {
-	if m.debug.target != nil {
-		m.debug.target.Console(consoleTypes[m.t.text(args[0])], args[1:])
-	}
-	return m.say(this, args)
-}
-
-// consoleTypes are the names of levels for debuggers.
-var consoleTypes = map[string]string{"error": "error", "warn": "warning", "info": "info", "debug": "debug"}
-
-// tell tells debuggers of a call of the console: its kind and its arguments.
-func (m *module) tell(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	m.debug.target.Console(m.t.text(args[0]), args[1:])
-	return engine.Undefined, nil
-}
-
-// say writes what the console is told to the log.
-func (m *module) say(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	level := levels[m.t.text(args[0])]
-	if !m.log.Enabled(m.ctx, level) || !m.lines.Take(m.log) {
-		return engine.Undefined, nil
-	}
-	var b strings.Builder
-	for i, v := range args[1:] {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		if engine.IsString(v) {
-			b.WriteString(m.t.text(v))
-		} else if m.java != nil && m.java.objectOf(v) != nil {
-			b.WriteString(m.t.text(v))
-		} else {
-			b.WriteString(m.engine.Inspect(v, maxLine))
-		}
-		if b.Len() > maxLine {
-			break
-		}
-	}
-	m.log.Log(m.ctx, level, "plugin says", slog.String("text", engine.OneLine(m.scripts.authored(b.String()), maxLine)))
-	return engine.Undefined, nil
 }
 
 // codesByName finds status codes by their names.
@@ -217,17 +180,17 @@ var codesByName = sync.OnceValue(func() map[string]apierr.Code {
 })
 
 // statusCode returns number, name and text of a status code, which is given by number or by name.
-func (m *module) statusCode(_ engine.Value, args []engine.Value) (engine.Value, error) {
+func (gl *globals) statusCode(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	var code apierr.Code
 	if f, ok := engine.AsNumber(args[0]); ok && f == float64(int32(f)) {
 		code = apierr.Code(f)
 	} else if engine.IsString(args[0]) {
-		code = codesByName()[m.t.text(args[0])]
+		code = codesByName()[gl.m.t.text(args[0])]
 	}
 	if code.Name() == "" {
-		return engine.Undefined, fmt.Errorf("AppError: %s is not a status code", m.engine.Inspect(args[0], 100))
+		return engine.Undefined, fmt.Errorf("AppError: %s is not a status code", gl.m.engine.Inspect(args[0], 100))
 	}
-	return m.t.anyToJS([]any{int32(code), code.Name(), code.Text()}), nil
+	return gl.m.t.anyToJS([]any{int32(code), code.Name(), code.Text()}), nil
 }
 
 // argument checks that an argument of the prelude is there.

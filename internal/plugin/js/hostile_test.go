@@ -168,7 +168,7 @@ func TestDeadEngine(t *testing.T) {
 	m := load(t, h, script("", "count() { return 1; }"))
 	x := m.Extensions()[0]
 	// No operation of the server calls what is no value; the engine faults.
-	m.helpers.Go(func() { m.posts <- &operation{resolve: brokenValue} })
+	m.helpers.Go(func() { m.operations.posts <- &operation{resolve: brokenValue} })
 	eventually(t, "the death", func() bool { return m.dead.Load() != nil })
 	var n int32
 	_, err := x.Call(t.Context(), count, []any{int64(0)}, &n)

@@ -171,13 +171,13 @@ func (b *bridge) flush() {
 
 // limits is how long a call of Java may take: as long as the call of the plugin, or as long as a turn.
 func (b *bridge) limits() (context.Context, context.CancelFunc) {
-	if c := b.current.Load(); c != nil && c.state.Load() != finished {
+	if c := b.turns.current.Load(); c != nil && c.state.Load() != finished {
 		return c.ctx, func() {} // That of a call that was given up has ended.
 	}
-	if b.limit.IsZero() {
-		b.limit = time.Now().Add(b.host.opts.TurnLimit)
+	if b.turns.limit.IsZero() {
+		b.turns.limit = time.Now().Add(b.host.opts.TurnLimit)
 	}
-	return context.WithDeadline(b.ctx, b.limit)
+	return context.WithDeadline(b.ctx, b.turns.limit)
 }
 
 // ask asks Java, and returns what read makes of the answer.
@@ -195,7 +195,7 @@ func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remot
 	defer cancel()
 	v := engine.Undefined
 	q := remote.Request{Op: op, Session: session, Body: body, Serve: b.serve, Stop: b.closing}
-	b.leaveLane() // Java computes elsewhere.
+	b.turns.leaveLane() // Java computes elsewhere.
 	err := b.owner.Ask(ctx, q, func(session uint64, r *remote.Reader) (err error) {
 		if session < b.session {
 			return remote.ErrRestarted // A function that was served meanwhile has met the next one.

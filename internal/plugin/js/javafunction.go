@@ -47,7 +47,7 @@ func (m *module) serveJava() {
 		if !ok {
 			return
 		}
-		m.turn(nil, func() { b.run(c) })
+		m.turns.run(nil, func() { b.run(c) })
 	}
 }
 
@@ -146,7 +146,7 @@ func (b *bridge) promised(c remote.Call, promise engine.Value) {
 	case state == engine.Fulfilled:
 		b.answer(c, v)
 	case state == engine.Rejected:
-		b.handled(promise)
+		b.uncaught.handled(promise)
 		b.engine.Throw(v)
 		b.threw(c, engine.Thrown())
 	case c.Inner():

@@ -23,27 +23,27 @@ type lane struct {
 
 // pace is called now and then while code of the plugin computes. A turn that goes on for long waits for a lane, and for the
 // next one when others have waited for its own; over ends the wait. If goroutines wait for processors, they go first.
-func (m *module) pace(over func() bool) {
-	if m.host.crowded.Load() {
+func (ts *turns) pace(over func() bool) {
+	if ts.m.host.crowded.Load() {
 		runtime.Gosched()
 	}
-	if m.debug.target != nil {
+	if ts.m.debug.target != nil {
 		return // A debugger may hold the turn.
 	}
-	held := m.lane.Load()
+	held := ts.lane.Load()
 	switch now := time.Now(); {
-	case held == nil && now.Sub(m.began) < longTurn:
+	case held == nil && now.Sub(ts.began) < longTurn:
 	case held == nil:
-		m.enterLane(over)
-	case now.Sub(held.since) > laneTime && m.host.lanes.isAwaited():
-		m.leaveLane()
-		m.enterLane(over)
+		ts.enterLane(over)
+	case now.Sub(held.since) > laneTime && ts.m.host.lanes.isAwaited():
+		ts.leaveLane()
+		ts.enterLane(over)
 	}
 }
 
 // enterLane waits for a lane until over says that the turn must end. The time does not count as used.
-func (m *module) enterLane(over func() bool) {
-	t := m.host.lanes.join()
+func (ts *turns) enterLane(over func() bool) {
+	t := ts.m.host.lanes.join()
 	begin := time.Now()
 	if !t.hasCome() {
 		ticker := time.NewTicker(watchInterval)
@@ -61,39 +61,39 @@ func (m *module) enterLane(over func() bool) {
 		}
 	}
 	now := time.Now()
-	m.began = m.began.Add(now.Sub(begin))
-	m.lane.Store(&lane{t, now})
-	if !m.computing {
-		m.computing = true
-		m.host.crew.begin()
+	ts.began = ts.began.Add(now.Sub(begin))
+	ts.lane.Store(&lane{t, now})
+	if !ts.computing {
+		ts.computing = true
+		ts.m.host.crew.begin()
 	}
 }
 
 // unasked runs turns that no caller asks for. If there are so many of them that the engine hardly rests, it gets a processor of
 // the Go scheduler, as for one long turn.
-func unasked(m *module, f func()) {
+func (ts *turns) unasked(f func()) {
 	begin := time.Now()
-	if !m.computing && m.demand.isHigh(begin) {
-		m.computing = true // Until the turn ends.
-		m.host.crew.begin()
+	if !ts.computing && ts.demand.isHigh(begin) {
+		ts.computing = true // Until the turn ends.
+		ts.m.host.crew.begin()
 	}
 	f()
 	now := time.Now()
-	m.demand.add(now, now.Sub(begin))
+	ts.demand.add(now, now.Sub(begin))
 }
 
 // leaveLane gives the lane of the module back, if it has one. It may be called from any goroutine.
-func (m *module) leaveLane() {
-	if held := m.lane.Swap(nil); held != nil {
+func (ts *turns) leaveLane() {
+	if held := ts.lane.Swap(nil); held != nil {
 		held.leave()
 	}
 }
 
 // passOn gives a lane to others that wait for it although the engine that has it does not ask, because it is in a function of its
 // own that takes long.
-func (m *module) passOn() {
-	if held := m.lane.Load(); held != nil && time.Since(held.since) > 2*laneTime && m.host.lanes.isAwaited() {
-		m.leaveLane()
+func (ts *turns) passOn() {
+	if held := ts.lane.Load(); held != nil && time.Since(held.since) > 2*laneTime && ts.m.host.lanes.isAwaited() {
+		ts.leaveLane()
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // holders counts the modules that have a lane.
 func holders(list []*module) (n int) {
 	for _, m := range list {
-		if m.lane.Load() != nil {
+		if m.turns.lane.Load() != nil {
 			n++
 		}
 	}
@@ -45,7 +45,7 @@ func TestLanes(t *testing.T) {
 	had := map[*module]bool{}
 	eventually(t, "a lane for each", func() bool {
 		for _, m := range modules {
-			if m.lane.Load() != nil {
+			if m.turns.lane.Load() != nil {
 				had[m] = true
 			}
 		}
@@ -94,14 +94,14 @@ func TestLaneOfStuckEngine(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() { call(ctx, stuck) })
 	eventually(t, "the lane of the engine that never asks", func() bool {
-		return stuck.lane.Load() != nil && strings.Contains(log.String(), "never asks from now on")
+		return stuck.turns.lane.Load() != nil && strings.Contains(log.String(), "never asks from now on")
 	})
 	until, end := context.WithCancel(t.Context())
 	defer end()
 	calls.Go(func() { call(until, other) })
-	eventually(t, "the lane of the other engine", func() bool { return other.lane.Load() != nil })
+	eventually(t, "the lane of the other engine", func() bool { return other.turns.lane.Load() != nil })
 	end()
 	cancel()
 	calls.Wait()
-	eventually(t, "the end of the engine that never asks", func() bool { return stuck.Err() != nil && stuck.lane.Load() == nil })
+	eventually(t, "the end of the engine that never asks", func() bool { return stuck.Err() != nil && stuck.turns.lane.Load() == nil })
 }

@@ -28,7 +28,7 @@ func (f *serverFunctions) listener(label string, l *plugin.Listener) engine.Func
 		if s == nil {
 			return engine.Undefined, fmt.Errorf("%s is not there on this server", label)
 		}
-		if err := f.m.loadedOnly(label); err != nil {
+		if err := f.loadedOnly(label); err != nil {
 			return engine.Undefined, err
 		}
 		v := argument(args, 0)
@@ -43,7 +43,7 @@ func (f *serverFunctions) listener(label string, l *plugin.Listener) engine.Func
 		if err := f.m.t.read(c, v, event.Elem()); err != nil {
 			return engine.Undefined, at(err, label)
 		}
-		return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+		return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 			return nil, l.Tell(ctx, s, f.m.descriptor, event.Elem().Interface())
 		})
 	}

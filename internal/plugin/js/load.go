@@ -37,7 +37,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	m.engine, m.t = e, newTranslator(&e.Functions)
 	m.loading = &loading{m: m, t: m.t, imports: map[string]string{}}
 	defer func() { m.loading = nil }()
-	e.OnPace(m.pace)
+	e.OnPace(m.turns.pace)
 	source, err := m.loading.prepare(src)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	c := &call{ctx: ctx, label: "the module"}
 	c.state.Store(running)
 	step := func(f func() error) (err error) {
-		m.turn(c, func() { err = f() })
+		m.turns.run(c, func() { err = f() })
 		switch {
 		case m.dead.Load() != nil:
 			return m.gone()
@@ -55,7 +55,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 		}
 		return err
 	}
-	if err := step(m.install); err != nil {
+	if err := step(m.globals.install); err != nil {
 		return err
 	}
 	leave, err := m.debug.holdLoad(ctx)
@@ -117,7 +117,7 @@ func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, 
 	state, v, err := ld.m.await(ctx, promise)
 	if state == engine.Rejected && err == nil {
 		err = step(func() error {
-			ld.m.handled(promise)
+			ld.m.uncaught.handled(promise)
 			x := ld.m.engine.Describe(v)
 			defer ld.t.Free(x.Value)
 			return ld.explain(ld.m.exception(x))
@@ -163,7 +163,7 @@ func (ld *loading) describe(exports engine.Value) error {
 		return ld.m.refuse(ld.m.name+":1", "the module has no default export: it must export a class that extends AppPlugin as its default")
 	case !e.IsClass(class):
 		return ld.m.refuse(ld.classPosition(class), "the default export must be a class that extends AppPlugin, not %s", e.TypeOf(class))
-	case !ld.t.extends(class, ld.m.appPlugin):
+	case !ld.t.extends(class, ld.m.globals.appPlugin):
 		return ld.m.refuse(ld.classPosition(class), "the class %s is the default export and must extend AppPlugin", ld.t.nameOf(class))
 	}
 	object := e.Construct(class)
@@ -397,7 +397,7 @@ func (ld *loading) readExtension(class engine.Value, i int, where string) error 
 	if !e.IsClass(class) {
 		return ld.m.refuse(where, "getExtensions()[%d] must be a class that extends AppExtension, not %s", i, e.TypeOf(class))
 	}
-	if !ld.t.extends(class, ld.m.appExtension) {
+	if !ld.t.extends(class, ld.m.globals.appExtension) {
 		return ld.m.refuse(ld.classPosition(class), "getExtensions()[%d], the class %s, must extend AppExtension", i, ld.t.nameOf(class))
 	}
 	x := &extension{

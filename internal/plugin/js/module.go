@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/plugin/js/engine"
@@ -23,8 +22,6 @@ type module struct {
 	descriptor plugin.Descriptor
 	extensions []*extension
 	warnings   []string
-	queue      chan *call
-	posts      chan *operation
 	closing    chan struct{}
 	closeOnce  sync.Once
 	// stopped is closed when no call is served any more, ended when nothing of the module is left.
@@ -36,19 +33,6 @@ type module struct {
 	ctx            context.Context
 	cancel         context.CancelFunc
 
-	// current is the call that the present turn belongs to. turns counts the beginnings and the ends of turns.
-	current atomic.Pointer[call]
-	turns   atomic.Int64
-	// spent is how long turns took that have ended, in nanoseconds.
-	spent atomic.Int64
-	// lane is what lets the present turn compute for long; nil if it has none.
-	lane atomic.Pointer[lane]
-	// computing says that the present turn has a processor in the crew of the host. It belongs to whoever owns the engine.
-	computing bool
-	// demand is that of turns that no caller asked for. It belongs to whoever owns the engine.
-	demand demand
-	// watched belongs to the watcher of the host, under the lock of the host.
-	watched watched
 	// died is closed when the module is dead, stuck if moreover its engine does not come back.
 	died, stuck chan struct{}
 	diedOnce    sync.Once
@@ -63,34 +47,23 @@ type module struct {
 	// grants are those of the descriptor; nil until it was read. It is read without owner.
 	grants atomic.Pointer[plugin.Grants]
 
-	name  string
-	log   *slog.Logger
-	lines *plugin.Lines
+	name string
+	log  *slog.Logger
 	// Failures takes note of those of timers and jobs, and of rejections that nobody handles.
 	plugin.Failures
 
 	engine *engine.Engine
 	t      *translator
-	// watch, adopt and serve are functions of the prelude, the others its classes.
-	watch, adopt, serve                engine.Value
-	appPlugin, appExtension, appErrors engine.Value
-
-	// limit ends turns that belong to no call. exhausted says that the present one found no memory.
-	limit     time.Time
-	exhausted bool
-	// inside is how many turns are in progress, one inside the other; began is when the outermost did.
-	inside int
-	began  time.Time
-	// answering is the call whose result is read at present.
-	answering *call
-	// awaiting are the calls whose function has not answered yet.
-	awaiting   map[int]*call
-	nextCall   int
-	sweepAt    int
-	operations map[*operation]struct{}
+	// exhausted says that the present turn found no memory.
+	exhausted  bool
+	turns      turns
+	calls      calls
+	operations operations
 	timers     timers
-	unhandled  []rejection
 	tasks      tasks
+	globals    globals
+	console    console
+	uncaught   uncaught
 	// java is what the plugin has of Java; it is nil as long as the plugin has not used it.
 	java *bridge
 	// loading is nil except while the module is loaded; loaded tells that it was.
@@ -99,9 +72,8 @@ type module struct {
 	scripts scripts
 	network network
 	server  serverFunctions
-	// gates bound the requests that are under way at once; unbegun are those that ended before.
-	gates   gates
-	unbegun unbegun
+	// gates bound the requests that are under way at once.
+	gates gates
 
 	debug debuggee
 }
@@ -122,32 +94,29 @@ var errClosed = errors.New("the plugin is closed")
 
 func newModule(h *Host, src plugin.Source) *module {
 	m := &module{
-		host:       h,
-		queue:      make(chan *call, h.opts.QueueLength),
-		posts:      make(chan *operation),
-		closing:    make(chan struct{}),
-		died:       make(chan struct{}),
-		stuck:      make(chan struct{}),
-		wake:       make(chan struct{}, 1),
-		javaCalls:  make(chan struct{}, 1),
-		stopped:    make(chan struct{}),
-		ended:      make(chan struct{}),
-		name:       src.Name,
-		log:        h.opts.Log.With(slog.String("file", src.Name)),
-		lines:      plugin.NewLines(h.opts.LogLines),
-		awaiting:   map[int]*call{},
-		operations: map[*operation]struct{}{},
+		host:      h,
+		closing:   make(chan struct{}),
+		died:      make(chan struct{}),
+		stuck:     make(chan struct{}),
+		wake:      make(chan struct{}, 1),
+		javaCalls: make(chan struct{}, 1),
+		stopped:   make(chan struct{}),
+		ended:     make(chan struct{}),
+		name:      src.Name,
+		log:       h.opts.Log.With(slog.String("file", src.Name)),
 	}
 	m.tasks, m.scripts, m.network, m.server = tasks{m: m, byID: map[int]*task{}}, scripts{m: m}, network{m: m}, serverFunctions{m}
-	m.debug.m = m
+	m.turns.m, m.globals.m, m.uncaught.m, m.debug.m = m, m, m, m
+	m.calls = calls{m: m, queue: make(chan *call, h.opts.QueueLength), awaiting: map[int]*call{}}
+	m.operations = operations{m: m, posts: make(chan *operation), pending: map[*operation]struct{}{}, unbegun: unbegun{more: make(chan struct{}, 1)}}
+	m.timers = timers{m: m, byID: map[int]*timer{}}
+	m.console = console{m: m, lines: plugin.NewLines(h.opts.LogLines)}
 	if m.name == "" {
 		m.name = "plugin.js"
 	}
-	m.unbegun.more = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.gates.fetches.free, m.gates.server.free, m.gates.crypto.free = h.opts.MaxFetches, maxAsking, max(1, runtime.NumCPU()/2)
 	m.gates.fresh.free, m.gates.crew = max(1, runtime.NumCPU()-1), &h.crew
-	m.timers.init()
 	if c := h.opts.Clock; c != nil {
 		c.add(m)
 	}
@@ -199,7 +168,7 @@ func (m *module) shutdown() {
 	err := m.gone()
 	for {
 		select {
-		case c := <-m.queue:
+		case c := <-m.calls.queue:
 			if c.state.CompareAndSwap(queued, finishing) {
 				c.finish(false, err)
 			}
@@ -208,7 +177,7 @@ func (m *module) shutdown() {
 		}
 		break
 	}
-	for _, c := range m.awaiting {
+	for _, c := range m.calls.awaiting {
 		if c.state.CompareAndSwap(running, finishing) {
 			c.finish(false, err)
 		}
@@ -234,23 +203,18 @@ func (m *module) shutdown() {
 
 // release gives up all values that the module holds.
 func (m *module) release() {
-	for op := range m.operations {
+	for op := range m.operations.pending {
 		op.free(m)
 	}
 	m.timers.free(&m.engine.Values)
 	for _, t := range m.tasks.byID {
 		m.engine.Free(t.function)
 	}
-	for _, r := range m.unhandled {
-		m.engine.Free(r.promise)
-		m.engine.Free(r.reason)
-	}
+	m.uncaught.free()
 	for _, x := range m.extensions {
 		x.free(&m.engine.Values)
 	}
-	for _, v := range []engine.Value{m.watch, m.adopt, m.serve, m.appPlugin, m.appExtension, m.appErrors} {
-		m.engine.Free(v)
-	}
+	m.globals.free()
 	if m.java != nil {
 		m.java.free()
 	}

@@ -31,55 +31,65 @@ func (op *operation) free(m *module) {
 // work is what an operation does, and returns what makes the result, on the goroutine of the module; nil is undefined.
 type work func(ctx context.Context) (value func() (engine.Value, error), err error)
 
-// newOperation makes an operation and the promise of its end.
-func (m *module) newOperation() (*operation, engine.Value, error) {
-	if len(m.operations) >= maxOperations {
+// operations are what a plugin waits for. All but posts and unbegun belongs to whoever owns the engine.
+type operations struct {
+	m *module
+	// posts are operations that have ended; unbegun those that ended before they began.
+	posts   chan *operation
+	unbegun unbegun
+	// pending are all that have a promise.
+	pending map[*operation]struct{}
+}
+
+// begin makes an operation and the promise of its end.
+func (ops *operations) begin() (*operation, engine.Value, error) {
+	if len(ops.pending) >= maxOperations {
 		return nil, engine.Undefined, errTooMany
 	}
-	promise, resolve, reject := m.engine.NewPromise()
+	promise, resolve, reject := ops.m.engine.NewPromise()
 	if engine.IsFailed(promise) {
 		return nil, promise, engine.Thrown()
 	}
-	op := &operation{owner: m.current.Load(), resolve: resolve, reject: reject}
-	m.operations[op] = struct{}{}
+	op := &operation{owner: ops.m.turns.current.Load(), resolve: resolve, reject: reject}
+	ops.pending[op] = struct{}{}
 	return op, promise, nil
 }
 
 // perform does the work of an operation. The context of f ends with the module.
-func (m *module) perform(op *operation, f work) {
-	ctx := m.ctx
+func (ops *operations) perform(op *operation, f work) {
+	ctx := ops.m.ctx
 	if op.owner != nil {
 		ctx = plugin.SameBehalf(ctx, op.owner.ctx)
 	}
-	m.helpers.Go(func() {
+	ops.m.helpers.Go(func() {
 		op.value, op.err = f(ctx)
 		select {
-		case m.posts <- op:
-		case <-m.closing:
+		case ops.posts <- op:
+		case <-ops.m.closing:
 		}
 	})
 }
 
 // settleLater lets the goroutine of the module end an operation for which no goroutine works.
-func (m *module) settleLater(op *operation) {
-	m.unbegun.mu.Lock()
-	m.unbegun.list = append(m.unbegun.list, op)
-	m.unbegun.mu.Unlock()
+func (ops *operations) settleLater(op *operation) {
+	ops.unbegun.mu.Lock()
+	ops.unbegun.list = append(ops.unbegun.list, op)
+	ops.unbegun.mu.Unlock()
 	select {
-	case m.unbegun.more <- struct{}{}:
+	case ops.unbegun.more <- struct{}{}:
 	default:
 	}
 }
 
 // settleUnbegun ends the operations that were given to settleLater.
-func (m *module) settleUnbegun() {
-	m.unbegun.mu.Lock()
-	list := m.unbegun.list
-	m.unbegun.list = nil
-	m.unbegun.mu.Unlock()
+func (ops *operations) settleUnbegun() {
+	ops.unbegun.mu.Lock()
+	list := ops.unbegun.list
+	ops.unbegun.list = nil
+	ops.unbegun.mu.Unlock()
 	for _, op := range list {
-		if m.dead.Load() == nil {
-			m.settle(op)
+		if ops.m.dead.Load() == nil {
+			ops.settle(op)
 		}
 	}
 }
@@ -92,33 +102,33 @@ type unbegun struct {
 }
 
 // async begins an operation and returns the promise of its end. The context of f ends with the module.
-func (m *module) async(f work) (engine.Value, error) {
-	op, promise, err := m.newOperation()
+func (ops *operations) async(f work) (engine.Value, error) {
+	op, promise, err := ops.begin()
 	if err == nil {
-		m.perform(op, f)
+		ops.perform(op, f)
 	}
 	return promise, err
 }
 
 // inTurn is async for an operation that waits for its turn at a gate. It has no goroutine until then: a thousand that begin
 // at once would all have to run before anything else could.
-func (m *module) inTurn(g *gate, f work) (engine.Value, error) {
-	op, promise, err := m.newOperation()
+func (ops *operations) inTurn(g *gate, f work) (engine.Value, error) {
+	op, promise, err := ops.begin()
 	if err != nil {
 		return promise, err
 	}
 	t := &turn{gate: g, owner: op.owner}
 	t.start = func() {
-		m.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
+		ops.perform(op, func(ctx context.Context) (func() (engine.Value, error), error) {
 			defer t.leave()
 			return f(ctx)
 		})
 	}
 	t.end = func(why error) {
 		op.err = why
-		m.settleLater(op)
+		ops.settleLater(op)
 	}
-	m.lineUp(t)
+	ops.lineUp(t)
 	return promise, nil
 }
 
@@ -133,21 +143,21 @@ type waitingPlugin struct {
 
 // onServer is async for an operation of the server. It waits for its turn, unless it is part of an operation of the same plugin
 // that is under way, as when the server calls the plugin because of it: that one would not end before.
-func (m *module) onServer(f work) (engine.Value, error) {
+func (ops *operations) onServer(f work) (engine.Value, error) {
 	var outer *waitingPlugin
-	if c := m.current.Load(); c != nil {
+	if c := ops.m.turns.current.Load(); c != nil {
 		outer, _ = c.ctx.Value(waitingKey{}).(*waitingPlugin)
 	}
 	mark := func(ctx context.Context) (func() (engine.Value, error), error) {
-		return f(context.WithValue(ctx, waitingKey{}, &waitingPlugin{m, outer}))
+		return f(context.WithValue(ctx, waitingKey{}, &waitingPlugin{ops.m, outer}))
 	}
 	for a := outer; a != nil; a = a.outer {
-		if a.module == m {
-			return m.async(mark)
+		if a.module == ops.m {
+			return ops.async(mark)
 		}
 	}
-	return m.inTurn(&m.gates.server, func(ctx context.Context) (func() (engine.Value, error), error) {
-		ended, err := m.gates.passFresh(ctx)
+	return ops.inTurn(&ops.m.gates.server, func(ctx context.Context) (func() (engine.Value, error), error) {
+		ended, err := ops.m.gates.passFresh(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -157,14 +167,14 @@ func (m *module) onServer(f work) (engine.Value, error) {
 }
 
 // settle ends an operation in the name of the call that began it, if somebody still waits for it.
-func (m *module) settle(op *operation) {
-	delete(m.operations, op)
+func (ops *operations) settle(op *operation) {
+	delete(ops.pending, op)
 	owner := op.owner
 	if owner != nil && owner.over() {
 		owner = nil
 	}
-	m.turn(owner, func() {
-		defer op.free(m)
+	ops.m.turns.run(owner, func() {
+		defer op.free(ops.m)
 		v, f := engine.Undefined, op.resolve
 		err := op.err
 		if err == nil && op.value != nil {
@@ -174,25 +184,25 @@ func (m *module) settle(op *operation) {
 			}
 		}
 		if err != nil {
-			v, f = m.rejection(err), op.reject
+			v, f = ops.rejection(err), op.reject
 		}
-		r := m.engine.Call(f, engine.Undefined, v)
-		m.engine.Free(v)
+		r := ops.m.engine.Call(f, engine.Undefined, v)
+		ops.m.engine.Free(v)
 		if engine.IsFailed(r) {
-			m.uncaught(m.engine.Exception())
+			ops.m.uncaught.exception(ops.m.engine.Exception())
 		}
-		m.engine.Free(r)
+		ops.m.engine.Free(r)
 	})
 }
 
 // rejection is what a promise is rejected with.
-func (m *module) rejection(err error) engine.Value {
+func (ops *operations) rejection(err error) engine.Value {
 	if err == engine.Thrown() { //nolint:errorlint // a mark, never wrapped
-		return m.engine.Exception().Value
+		return ops.m.engine.Exception().Value
 	}
-	v := m.errorValue(err)
+	v := ops.m.errorValue(err)
 	if engine.IsFailed(v) {
-		return m.engine.Exception().Value
+		return ops.m.engine.Exception().Value
 	}
 	return v
 }

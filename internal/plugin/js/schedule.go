@@ -39,11 +39,11 @@ var errNoExtension = errors.New("app.schedule must be called by a hook or a func
 // add is app.schedule: name, times, whether one node runs it, and the function. It returns the number of the task and
 // the name.
 func (ts *tasks) add(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	if err := ts.m.loadedOnly("app.schedule"); err != nil {
+	if err := ts.m.server.loadedOnly("app.schedule"); err != nil {
 		return engine.Undefined, err
 	}
 	var x *extension
-	if c := ts.m.current.Load(); c != nil && c.extension != nil {
+	if c := ts.m.turns.current.Load(); c != nil && c.extension != nil {
 		x = c.extension
 	} else if len(ts.m.extensions) == 1 {
 		x = ts.m.extensions[0]

@@ -129,7 +129,7 @@ func isURL(name string) bool {
 func (ss *scripts) read(name string) (string, error) {
 	if isURL(name) {
 		ctx := ss.m.ctx
-		if c := ss.m.current.Load(); c != nil && c.ctx != nil {
+		if c := ss.m.turns.current.Load(); c != nil && c.ctx != nil {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(c.ctx)
 			defer cancel()

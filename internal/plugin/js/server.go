@@ -44,7 +44,7 @@ func (f *serverFunctions) node(engine.Value, []engine.Value) (engine.Value, erro
 
 // role is the role that called the plugin, or the only one that it is made for; "" if neither is known.
 func (f *serverFunctions) role() role.Role {
-	if c := f.m.current.Load(); c != nil && c.extension != nil {
+	if c := f.m.turns.current.Load(); c != nil && c.extension != nil {
 		points := c.extension.points
 		if c.point != nil {
 			points = []*plugin.Point{c.point}
@@ -61,8 +61,8 @@ func (f *serverFunctions) role() role.Role {
 
 // loadedOnly refuses what acts on the server while the plugin is loaded: loading must change nothing, and who acts is
 // not known yet.
-func (m *module) loadedOnly(what string) error {
-	if m.loaded {
+func (f *serverFunctions) loadedOnly(what string) error {
+	if f.m.loaded {
 		return nil
 	}
 	return fmt.Errorf("%s cannot be used while the plugin is loaded; use it in start() or later", what)
@@ -119,7 +119,7 @@ func (f *serverFunctions) settings() (map[string]any, error) {
 }
 
 func (f *serverFunctions) readSettings(engine.Value, []engine.Value) (engine.Value, error) {
-	if err := f.m.loadedOnly("app.settings"); err != nil {
+	if err := f.loadedOnly("app.settings"); err != nil {
 		return engine.Undefined, err
 	}
 	values, err := f.settings()
@@ -160,7 +160,7 @@ func (f *serverFunctions) callAPI(_ engine.Value, args []engine.Value) (engine.V
 	i, _ := engine.AsNumber(args[0])
 	op := s.Operations()[int(i)]
 	label := "app.api." + op.Group + "." + op.Name
-	if err := f.m.loadedOnly(label); err != nil {
+	if err := f.loadedOnly(label); err != nil {
 		return engine.Undefined, err
 	}
 	var input any = map[string]any{}
@@ -175,7 +175,7 @@ func (f *serverFunctions) callAPI(_ engine.Value, args []engine.Value) (engine.V
 	if err != nil {
 		return engine.Undefined, fmt.Errorf("%s: %w", label, err)
 	}
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		out, err := s.Call(ctx, f.m.descriptor, op.ID, data)
 		if err != nil {
 			return nil, err
@@ -199,7 +199,7 @@ func (f *serverFunctions) notify(_ engine.Value, args []engine.Value) (engine.Va
 	if s == nil {
 		return engine.Undefined, errors.New("app.notify is not there on this server")
 	}
-	if err := f.m.loadedOnly("app.notify"); err != nil {
+	if err := f.loadedOnly("app.notify"); err != nil {
 		return engine.Undefined, err
 	}
 	v := argument(args, 0)
@@ -217,7 +217,7 @@ func (f *serverFunctions) notify(_ engine.Value, args []engine.Value) (engine.Va
 	if n.Notification == nil {
 		return engine.Undefined, mismatchf("app.notify: the notification is missing")
 	}
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		return nil, s.Notify(ctx, f.m.descriptor, n)
 	})
 }
@@ -225,7 +225,7 @@ func (f *serverFunctions) notify(_ engine.Value, args []engine.Value) (engine.Va
 // storage returns the storage, or why there is none.
 func (f *serverFunctions) storage() (plugin.Storage, error) {
 	if s := f.m.host.opts.Server; s != nil && s.Storage() != nil {
-		return s.Storage(), f.m.loadedOnly("app.storage")
+		return s.Storage(), f.loadedOnly("app.storage")
 	}
 	return nil, errors.New("app.storage is not there on this server")
 }
@@ -236,7 +236,7 @@ func (f *serverFunctions) storageGet(_ engine.Value, args []engine.Value) (engin
 		return engine.Undefined, err
 	}
 	key := f.m.t.text(args[0])
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		data, ok, err := s.Get(ctx, f.m.descriptor.ID, key)
 		if err != nil || !ok {
 			return nil, err
@@ -251,7 +251,7 @@ func (f *serverFunctions) storageSet(_ engine.Value, args []engine.Value) (engin
 		return engine.Undefined, err
 	}
 	key, data := f.m.t.text(args[0]), []byte(f.m.t.text(args[1]))
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		return nil, s.Set(ctx, f.m.descriptor.ID, key, data)
 	})
 }
@@ -262,7 +262,7 @@ func (f *serverFunctions) storageDelete(_ engine.Value, args []engine.Value) (en
 		return engine.Undefined, err
 	}
 	key := f.m.t.text(args[0])
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		there, err := s.Delete(ctx, f.m.descriptor.ID, key)
 		return func() (engine.Value, error) { return engine.Bool(there), nil }, err
 	})
@@ -274,7 +274,7 @@ func (f *serverFunctions) storageKeys(_ engine.Value, args []engine.Value) (engi
 		return engine.Undefined, err
 	}
 	prefix := f.m.t.text(args[0])
-	return f.m.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
+	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
 		keys, err := s.Keys(ctx, f.m.descriptor.ID, prefix)
 		if keys == nil {
 			keys = []string{}

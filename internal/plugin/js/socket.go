@@ -104,7 +104,7 @@ func (n *network) openSocket(_ engine.Value, args []engine.Value) (engine.Value,
 	}
 	s := &socket{}
 	s.ctx, s.cancel = context.WithCancelCause(n.m.ctx)
-	opened, err := n.m.async(func(ctx context.Context) (func() (engine.Value, error), error) {
+	opened, err := n.m.operations.async(func(ctx context.Context) (func() (engine.Value, error), error) {
 		conn, err := n.dial(ctx, s.ctx, address, opts)
 		if err != nil {
 			s.cancel(nil)
@@ -165,7 +165,7 @@ func (n *network) readSocket(_ engine.Value, args []engine.Value) (engine.Value,
 		return engine.Undefined, errSocketClosed
 	}
 	conn := s.conn
-	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.operations.async(func(context.Context) (func() (engine.Value, error), error) {
 		kind, data, err := conn.Read(s.ctx)
 		if err == nil && kind == websocket.MessageText && !utf8.Valid(data) {
 			err = errors.New("a message is not valid UTF-8")
@@ -217,7 +217,7 @@ func (n *network) writeSocket(_ engine.Value, args []engine.Value) (engine.Value
 	if engine.IsString(args[1]) {
 		kind = websocket.MessageText
 	}
-	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.operations.async(func(context.Context) (func() (engine.Value, error), error) {
 		ctx, cancel := context.WithTimeout(s.ctx, socketTimeout)
 		defer cancel()
 		return nil, conn.Write(ctx, kind, data)

@@ -64,7 +64,7 @@ func (n *network) readStream(_ engine.Value, args []engine.Value) (engine.Value,
 	if s == nil {
 		return engine.Undefined, errAborted
 	}
-	return n.m.async(func(context.Context) (func() (engine.Value, error), error) {
+	return n.m.operations.async(func(context.Context) (func() (engine.Value, error), error) {
 		chunk, err := s.next()
 		return func() (engine.Value, error) {
 			if err != nil {

@@ -12,34 +12,8 @@ import (
 	"example.org/app/internal/rusage"
 )
 
-// enter notes that a turn begins in the name of a call, or of nobody, and returns the call of the turn that this one is
-// inside of, as when Java calls back.
-func (m *module) enter(c *call) (outer *call) {
-	outer = m.current.Swap(c)
-	if m.inside++; m.inside == 1 {
-		m.began = time.Now()
-		m.turns.Add(1)
-		m.host.attend()
-	}
-	return outer
-}
-
-// leave ends what enter began.
-func (m *module) leave(outer *call) {
-	if m.inside--; m.inside == 0 {
-		m.leaveLane()
-		if m.computing {
-			m.computing = false
-			m.host.crew.end()
-		}
-		m.turns.Add(1)
-		m.spent.Add(int64(time.Since(m.began)))
-	}
-	m.current.Store(outer)
-}
-
 // CPU is how long the engine ran. It runs on one processor at a time.
-func (m *module) CPU() time.Duration { return time.Duration(m.spent.Load()) }
+func (m *module) CPU() time.Duration { return time.Duration(m.turns.spent.Load()) }
 
 // Allocated is not known: the engine counts only what it holds.
 func (m *module) Allocated() int64 { return 0 }
@@ -106,35 +80,25 @@ func (h *Host) look() (busy bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for m := range h.modules {
-		turn := m.turns.Load()
-		if turn != m.watched.turn {
-			m.watched = watched{turn: turn, since: time.Now()}
+		turn := m.turns.count.Load()
+		if turn != m.turns.watched.turn {
+			m.turns.watched = watched{turn: turn, since: time.Now()}
 			busy = true
 		} else if turn%2 == 1 {
-			m.passOn()
-			m.hasten()
+			m.turns.passOn()
+			m.turns.hasten()
 			busy = true
 		}
 	}
 	return busy
 }
 
-// watched is what the host knows of the turn that it saw last in a module.
-type watched struct {
-	turn  int64
-	since time.Time
-	// late is how often it saw the turn after its time was over, and spent what the process had used of the processors
-	// when it saw it so first.
-	late  int
-	spent time.Duration
-}
-
 // overdue reports whether the turn that the host watches should have ended.
-func (m *module) overdue() bool {
-	if over, known := m.callOver(); known {
+func (ts *turns) overdue() bool {
+	if over, known := ts.callOver(); known {
 		return over
 	}
-	return time.Since(m.watched.since) > m.host.opts.TurnLimit
+	return time.Since(ts.watched.since) > ts.m.host.opts.TurnLimit
 }
 
 // hasten ends the present turn when its time is over. Code of a plugin asks only now and then whether it must end, which
@@ -142,33 +106,33 @@ func (m *module) overdue() bool {
 // goes on for the stuck limit, the engine is broken off, and the module is dead. The limit is counted in looks and in time
 // of the processors, so that a process that gets none does not take its plugins for stuck; one that works on nothing is
 // given up later. A debugger may hold a turn as long as it likes.
-func (m *module) hasten() {
-	if m.debug.possible() || !m.overdue() {
+func (ts *turns) hasten() {
+	if ts.m.debug.possible() || !ts.overdue() {
 		return
 	}
-	m.engine.Hurry()
-	w, limit := &m.watched, m.host.opts.StuckLimit
+	ts.m.engine.Hurry()
+	w, limit := &ts.watched, ts.m.host.opts.StuckLimit
 	if w.late++; w.late == 1 {
 		w.spent = rusage.Total()
 	}
 	looks := max(1, int(limit/watchInterval))
 	if w.late >= 10*looks || w.late >= looks && rusage.Total()-w.spent >= limit {
-		m.abandon()
+		ts.abandon()
 	}
 }
 
 // abandon gives up an engine that does not come back from a turn.
-func (m *module) abandon() {
+func (ts *turns) abandon() {
 	what := "code that no call waits for"
-	if c := m.current.Load(); c != nil {
+	if c := ts.current.Load(); c != nil {
 		what = c.label
 	}
-	if !m.engine.Break(func() bool { return m.turns.Load() == m.watched.turn }) {
+	if !ts.m.engine.Break(func() bool { return ts.count.Load() == ts.watched.turn }) {
 		return
 	}
-	m.die(fmt.Errorf("%s runs in a function of the engine that never looks at the time", what))
-	m.leaveLane()
-	m.stuckOnce.Do(func() { close(m.stuck) })
+	ts.m.die(fmt.Errorf("%s runs in a function of the engine that never looks at the time", what))
+	ts.leaveLane()
+	ts.m.stuckOnce.Do(func() { close(ts.m.stuck) })
 }
 
 // die notes why the module can run nothing any more. The first reason counts.

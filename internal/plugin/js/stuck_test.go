@@ -49,7 +49,7 @@ func TestStuckEngine(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("the call ended with %v", err)
 			}
-			eventually(t, "the end of the turn or of the module", func() bool { return m.turns.Load()%2 == 0 || m.Err() != nil })
+			eventually(t, "the end of the turn or of the module", func() bool { return m.turns.count.Load()%2 == 0 || m.Err() != nil })
 			if m.Err() == nil {
 				return // It is bounded.
 			}

@@ -30,6 +30,7 @@ type timer struct {
 
 // timers are the timers of a module, by time.
 type timers struct {
+	m     *module
 	list  []*timer
 	byID  map[int]*timer
 	next  int
@@ -37,8 +38,6 @@ type timers struct {
 	// armed tells that the clock is set for the first timer.
 	armed bool
 }
-
-func (t *timers) init() { t.byID = map[int]*timer{} }
 
 func (t *timers) Len() int { return len(t.list) }
 
@@ -64,9 +63,9 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// due returns the channel that tells that a timer may be due; it is nil if there is none.
+// due returns the channel that tells that a timer may be due; it is nil if there is none, or if somebody else moves the clock.
 func (t *timers) due() <-chan time.Time {
-	if len(t.list) == 0 {
+	if t.m.host.opts.Clock != nil || len(t.list) == 0 {
 		return nil
 	}
 	if !t.armed {
@@ -94,79 +93,79 @@ func (t *timers) free(e *engine.Values) {
 	t.list, t.byID = nil, nil
 }
 
-// setTimer is setTimeout and setInterval.
-func (m *module) setTimer(_ engine.Value, args []engine.Value) (engine.Value, error) {
-	if len(m.timers.list) >= maxTimers {
+// set is setTimeout and setInterval.
+func (ts *timers) set(_ engine.Value, args []engine.Value) (engine.Value, error) {
+	if len(ts.list) >= maxTimers {
 		return engine.Undefined, errTooMany
 	}
 	ms, _ := engine.AsNumber(args[1])
 	repeat, _ := engine.AsBool(args[2])
 	wait := time.Duration(min(ms, 1<<31) * float64(time.Millisecond))
-	m.timers.next++
-	t := &timer{id: m.timers.next, owner: m.current.Load(), fn: m.engine.Dup(args[0]), when: m.now().Add(wait)}
+	ts.next++
+	t := &timer{id: ts.next, owner: ts.m.turns.current.Load(), fn: ts.m.engine.Dup(args[0]), when: ts.now().Add(wait)}
 	if repeat {
 		t.every = max(wait, minInterval)
 	}
-	if m.debug.target != nil {
-		t.origin = m.debug.target.Timer()
+	if ts.m.debug.target != nil {
+		t.origin = ts.m.debug.target.Timer()
 	}
-	m.timers.byID[t.id] = t
-	heap.Push(&m.timers, t)
-	m.timers.armed = m.timers.armed && t.index != 0
+	ts.byID[t.id] = t
+	heap.Push(&ts.m.timers, t)
+	ts.armed = ts.armed && t.index != 0
 	return engine.Number(float64(t.id)), nil
 }
 
-func (m *module) clearTimer(_ engine.Value, args []engine.Value) (engine.Value, error) {
+func (ts *timers) clear(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(args[0])
-	if t := m.timers.byID[int(id)]; t != nil {
-		delete(m.timers.byID, t.id)
+	if t := ts.byID[int(id)]; t != nil {
+		delete(ts.byID, t.id)
 		if t.index >= 0 {
-			heap.Remove(&m.timers, t.index)
+			heap.Remove(&ts.m.timers, t.index)
 		}
-		m.engine.Free(t.fn)
+		ts.m.engine.Free(t.fn)
 		t.fn, t.every = engine.Undefined, 0
 	}
 	return engine.Undefined, nil
 }
 
 // fire runs the timers that are due. A timer that one of them sets runs the next time, so that calls get their turn.
-func (m *module) fire() {
-	m.timers.armed = false
-	now := m.now()
+func (ts *timers) fire() {
+	ts.armed = false
+	now := ts.now()
 	var due []*timer
-	for len(m.timers.list) > 0 && !m.timers.list[0].when.After(now) {
-		t := heap.Pop(&m.timers).(*timer)
+	for len(ts.list) > 0 && !ts.list[0].when.After(now) {
+		t := heap.Pop(&ts.m.timers).(*timer)
 		t.index = -1
 		due = append(due, t)
 	}
 	for _, t := range due {
-		if m.timers.byID[t.id] != t || m.dead.Load() != nil {
+		if ts.byID[t.id] != t || ts.m.dead.Load() != nil {
 			continue
 		}
 		owner := t.owner
 		if owner != nil && owner.over() {
 			owner, t.owner = nil, nil
 		}
-		m.turn(owner, func() {
-			if m.debug.target != nil {
-				m.debug.target.From(t.origin)
+		ts.m.turns.run(owner, func() {
+			if ts.m.debug.target != nil {
+				ts.m.debug.target.From(t.origin)
 			}
-			fn := m.engine.Dup(t.fn)
+			fn := ts.m.engine.Dup(t.fn)
 			if t.every == 0 {
-				delete(m.timers.byID, t.id)
-				m.engine.Free(t.fn)
+				delete(ts.byID, t.id)
+				ts.m.engine.Free(t.fn)
 				t.fn = engine.Undefined
 			}
-			r := m.engine.Call(fn, engine.Undefined)
+			r := ts.m.engine.Call(fn, engine.Undefined)
 			if engine.IsFailed(r) {
-				m.uncaught(m.engine.Exception())
+				ts.m.uncaught.exception(ts.m.engine.Exception())
 			}
-			m.engine.Free(r)
-			m.engine.Free(fn)
+			ts.m.engine.Free(r)
+			ts.m.engine.Free(fn)
 		})
-		if t.every > 0 && m.timers.byID[t.id] == t {
-			t.when = m.now().Add(t.every)
-			heap.Push(&m.timers, t)
+		if t.every > 0 && ts.byID[t.id] == t {
+			t.when = ts.now().Add(t.every)
+			heap.Push(&ts.m.timers, t)
 		}
 	}
 }
