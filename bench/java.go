@@ -87,7 +87,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (cost fl
 			return 0, err
 		}
 		manager.Do(ctx, p, plugin.Start)
-		if _, err := plugin.Pass(ctx, manager, plugin.TransformRequest, javaRequest()); err != nil {
+		if _, err := plugin.Pass(ctx, manager.Calls, plugin.TransformRequest, javaRequest()); err != nil {
 			return 0, err
 		}
 		starts = append(starts, time.Since(begin))
@@ -119,7 +119,7 @@ func benchJava(ctx context.Context, duration time.Duration, rounds int) (cost fl
 	}
 	request := javaRequest()
 	whole := func() error {
-		r, err := plugin.Pass(ctx, manager, plugin.TransformRequest, request)
+		r, err := plugin.Pass(ctx, manager.Calls, plugin.TransformRequest, request)
 		if err == nil && !strings.HasSuffix(r.Request.GetCreateMessageRequest().GetText(), "!") {
 			err = errors.New("the plugin was passed by")
 		}

@@ -113,10 +113,10 @@ func transform(ctx context.Context, o clientOptions) (cost float64, err error) {
 			return r, err
 		}},
 		{"whole mechanism", func() (*plugin.ClientRequest, error) {
-			if !manager.Has(plugin.TransformRequest) {
+			if !manager.Calls.Has(plugin.TransformRequest) {
 				return nil, errors.New("the plugin is not there")
 			}
-			return plugin.Pass(ctx, manager, plugin.TransformRequest, request)
+			return plugin.Pass(ctx, manager.Calls, plugin.TransformRequest, request)
 		}},
 	}
 	spent := make([]spending, len(calls))

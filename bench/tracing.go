@@ -93,7 +93,7 @@ func (m *tracedManagers) close(ctx context.Context) (err error) {
 
 // call returns a call of the plugin as the server makes it. Each has another request id, and the next of the users.
 func (w tracedWay) call(ctx context.Context) func() error {
-	if r := w.manager.Traces(); r != nil {
+	if r := w.manager.Calls.Traces(); r != nil {
 		s := config.Default().Plugin.Traces
 		s.SampleRate = w.share
 		r.Configure(s)
@@ -107,10 +107,10 @@ func (w tracedWay) call(ctx context.Context) func() error {
 	return func() error {
 		ctx, id := ctx, last.Add(1)
 		request := requests[id%callingUsers]
-		if w.manager.Recording() {
+		if w.manager.Calls.Recording() {
 			ctx = plugin.ForRequest(ctx, request.UserID, id, wire.KindCreateMessage)
 		}
-		r, err := plugin.Pass(ctx, w.manager, plugin.TransformRequest, request)
+		r, err := plugin.Pass(ctx, w.manager.Calls, plugin.TransformRequest, request)
 		if err == nil && !strings.HasSuffix(r.Request.GetCreateMessageRequest().GetText(), "!") {
 			err = errors.New("the plugin was passed by")
 		}

@@ -39,7 +39,7 @@ func (p *requests) start(context.Context) error {
 		Requests: requestlog.New(p.Logs.files.Client().With("role", role.Service.Name()), derived(p.Process.live, func(c *config.Config) *requestlog.Rates {
 			return requestlog.RatesOf(c.Service.ClientAPI.Logging)
 		})),
-		Plugins: p.Held.plugins.Manager, Logger: p.Logs.logger.With("role", role.Service.Name()),
+		Plugins: p.Held.plugins.Calls, Logger: p.Logs.logger.With("role", role.Service.Name()),
 	}).Serve()
 }
 

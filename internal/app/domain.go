@@ -69,7 +69,7 @@ func (p *rules) start(ctx context.Context) (err error) {
 	d.meetings = meeting.New(meeting.Options{
 		Store: p.Database.db, Messages: d.messages, Logger: p.Logs.logger,
 		Settings: func() config.Conference { return settings().Conference },
-		Provider: service.Conference{Plugins: func() *plugin.Manager { return p.Held.plugins.Manager }},
+		Provider: service.Conference{Plugins: func() *plugin.Calls { return p.Held.plugins.Calls }},
 	})
 	p.Held.used.notifier, p.Held.used.meetings = p.Notifier.service, d.meetings
 	return nil

@@ -56,7 +56,7 @@ func (p *pluginHolder) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cancel := p.Process.live.Subscribe(func(_, now *config.Config) { p.plugins.Traces().Configure(now.Plugin.Traces) })
+	cancel := p.Process.live.Subscribe(func(_, now *config.Config) { p.plugins.Calls.Traces().Configure(now.Plugin.Traces) })
 	p.Process.lifecycle.add(part{name: "plugins", stop: func(ctx context.Context) error {
 		cancel()
 		return p.plugins.Close(ctx)

@@ -26,7 +26,7 @@ type traceSearch struct {
 
 // shareTraces lets other nodes ask for the traces of this process.
 func (p *pluginHolder) shareTraces() error {
-	recorder := p.plugins.Traces()
+	recorder := p.plugins.Calls.Traces()
 	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginTraces, func(_ context.Context, s *traceSearch) (*trace.Listing, error) {
 			l := recorder.List(s.Filter, s.Limit)

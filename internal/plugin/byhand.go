@@ -14,14 +14,14 @@ import (
 // Invoke calls a method of an extension point as the server does, by its mode, and waits also where the server does not. It is
 // for tests of plugins: the types are known at run time only. args are a value for each parameter; the result is of the
 // method's result type, or nil if no extension answered.
-func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (result any, err error) {
-	bounds := m.boundsOf(method)
+func (cs *Calls) Invoke(ctx context.Context, method *Method, args []any) (result any, err error) {
+	bounds := cs.boundsOf(method)
 	if method.Mode == Pipeline {
 		args = slices.Clone(args)
 	}
 	var failures []error
 	now := func() ([]any, any, bool) { return slices.Clone(args), result, result != nil && method.Mode != Pipeline }
-	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
+	err = cs.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		var target any
 		if method.Result != nil {
 			target = reflect.New(method.Result).Interface()
@@ -48,8 +48,8 @@ func (m *Manager) Invoke(ctx context.Context, method *Method, args []any) (resul
 }
 
 // NextSlot is the first slot after a time of the schedules of extensions that are started; the zero time if there is none.
-func (m *Manager) NextSlot(after time.Time) (next time.Time) {
-	m.timetable.each(func(b *member, s *Schedule) {
+func (t *Timetable) NextSlot(after time.Time) (next time.Time) {
+	t.each(func(b *member, s *Schedule) {
 		if at := s.Next(after); b.runsSchedules() && !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -59,19 +59,19 @@ func (m *Manager) NextSlot(after time.Time) (next time.Time) {
 
 // RunSlot runs the schedules that have a slot at a time, all at once, and waits for their ends. It is for tests of plugins, where
 // HoldSchedules keeps schedules from running by themselves.
-func (m *Manager) RunSlot(slot time.Time) {
+func (t *Timetable) RunSlot(slot time.Time) {
 	var running sync.WaitGroup
-	m.timetable.each(func(b *member, s *Schedule) {
+	t.each(func(b *member, s *Schedule) {
 		if !b.runsSchedules() || !s.Next(slot.Add(-1)).Equal(slot) {
 			return
 		}
-		m.timetable.mu.Lock()
-		e := m.timetable.entry(b.keyOf(s))
+		t.mu.Lock()
+		e := t.entry(b.keyOf(s))
 		e.schedule = s
 		begins := e.begin()
-		m.timetable.mu.Unlock()
+		t.mu.Unlock()
 		if begins {
-			running.Go(func() { m.timetable.runSlot(b, e, s, slot, s.Next(slot)) })
+			running.Go(func() { t.runSlot(b, e, s, slot, s.Next(slot)) })
 		}
 	})
 	running.Wait()

@@ -7,41 +7,61 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
 )
+
+// Calls are the calls of extensions by the server: which extensions take part, in which order, and what a failure means.
+type Calls struct {
+	*work
+	tracer   tracer
+	settings func() config.Plugin
+	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
+	// changed, so that a call needs no lock.
+	table atomic.Pointer[map[*Point][]seat]
+	// refusing are the methods that had extensions when the manager was closed; nil before.
+	refusing atomic.Pointer[map[*Method]bool]
+}
+
+func newCalls(w *work, t tracer, settings func() config.Plugin) *Calls {
+	cs := &Calls{work: w, tracer: t, settings: settings}
+	cs.table.Store(&map[*Point][]seat{})
+	return cs
+}
 
 // Has reports whether an extension would be called. It costs next to nothing, so that callers ask before they make
 // arguments.
-func (m *Manager) Has(method *Method) bool {
-	for _, b := range (*m.table.Load())[method.Point] {
+func (cs *Calls) Has(method *Method) bool {
+	for _, b := range (*cs.table.Load())[method.Point] {
 		// One that was just replaced has a successor, most likely. A candidate may not be the one that is called. That a shadow
 		// could answer must not make a difference to those who ask whether anybody can.
 		if (b.takesPart(method) || b.calls.isClosed()) && (method.Mode != Only || !b.isShadow()) {
 			return true
 		}
 	}
-	return m.stopping(method) != nil
+	return cs.stopping(method) != nil
 }
 
 // HasAny reports whether an extension of a point is started.
-func (m *Manager) HasAny(p *Point) bool {
-	return slices.ContainsFunc((*m.table.Load())[p], func(b seat) bool { return !b.isShadow() && (b.started.Load() || b.isDown()) })
+func (cs *Calls) HasAny(p *Point) bool {
+	return slices.ContainsFunc((*cs.table.Load())[p], func(b seat) bool { return !b.isShadow() && (b.started.Load() || b.isDown()) })
 }
 
 // each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
 // successor. Of a plugin that has a candidate, either its own extensions are called or those of the candidate; if the
 // candidate is a shadow, its own are, and the shadow gets a copy of the call. What the error of a visit means for the caller
 // is up to failed.
-func (m *Manager) each(ctx context.Context, method *Method, concerned subject, now passage, visit func(*member) (goOn bool, err error)) error {
-	if err := m.stopping(method); err != nil {
+func (cs *Calls) each(ctx context.Context, method *Method, concerned subject, now passage, visit func(*member) (goOn bool, err error)) error {
+	if err := cs.stopping(method); err != nil {
 		return err
 	}
 	// visited are those of earlier tables, and those of this one before the next.
 	var visited []*member
 	route := routing{subject: concerned}
 	copies := mirror{ctx: ctx, method: method}
-	list, next := (*m.table.Load())[method.Point], 0
+	list, next := (*cs.table.Load())[method.Point], 0
 	for next < len(list) {
 		b := list[next]
 		if copies.split != nil && copies.split != b.split {
@@ -62,7 +82,7 @@ func (m *Manager) each(ctx context.Context, method *Method, concerned subject, n
 		}
 		if err != nil {
 			copies.fail(err)
-			err = m.failed(ctx, b.member, method, err)
+			err = cs.failed(ctx, b.member, method, err)
 		}
 		if errors.Is(err, errRetired) {
 			for _, before := range list[:next] {
@@ -73,7 +93,7 @@ func (m *Manager) each(ctx context.Context, method *Method, concerned subject, n
 			if b.candidate {
 				route.avoided = b.plugin
 			}
-			list, next = slices.DeleteFunc(slices.Clone((*m.table.Load())[method.Point]), func(other seat) bool {
+			list, next = slices.DeleteFunc(slices.Clone((*cs.table.Load())[method.Point]), func(other seat) bool {
 				return other.member == b.member || slices.ContainsFunc(visited, other.succeeds)
 			}), 0
 			continue
@@ -94,7 +114,7 @@ func (m *member) succeeds(other *member) bool {
 }
 
 // failed says what the error of an extension means for the caller: nil lets it go on.
-func (m *Manager) failed(ctx context.Context, b *member, method *Method, err error) error {
+func (cs *Calls) failed(ctx context.Context, b *member, method *Method, err error) error {
 	if errors.Is(err, errRetired) {
 		return err
 	}
@@ -102,7 +122,7 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 		return err // The plugin refused, it did not fail.
 	}
 	if down, ok := errors.AsType[*UnavailableError](err); ok { // That is in the log once.
-		if m.failureOf(method) == Ignore {
+		if cs.failureOf(method) == Ignore {
 			return nil
 		}
 		return &apierr.Error{
@@ -111,7 +131,7 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 		}
 	}
 	b.logger.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
-	if m.failureOf(method) == Ignore {
+	if cs.failureOf(method) == Ignore {
 		return nil
 	}
 	return &apierr.Error{
@@ -122,12 +142,12 @@ func (m *Manager) failed(ctx context.Context, b *member, method *Method, err err
 }
 
 // Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
-func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest ...any) (V, error) {
-	bounds := m.boundsOf(method)
-	t := m.tracer.method(ctx, method)
+func Pass[V any](ctx context.Context, cs *Calls, method *Method, value V, rest ...any) (V, error) {
+	bounds := cs.boundsOf(method)
+	t := cs.tracer.method(ctx, method)
 	concerned := func() (int64, bool) { return method.concerned(value, rest) }
 	now := func() ([]any, any, bool) { return append([]any{value}, rest...), value, false }
-	err := m.each(ctx, method, concerned, now, func(b *member) (bool, error) {
+	err := cs.each(ctx, method, concerned, now, func(b *member) (bool, error) {
 		var next V
 		ok, err := b.call(t.begin(ctx, b), method, bounds, append([]any{value}, rest...), &next)
 		if t != nil {
@@ -143,9 +163,9 @@ func Pass[V any](ctx context.Context, m *Manager, method *Method, value V, rest 
 }
 
 // Ask asks the extensions one after another until one answers, and reports whether one did.
-func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (answer R, ok bool, err error) {
-	bounds := m.boundsOf(method)
-	t := m.tracer.method(ctx, method)
+func Ask[R any](ctx context.Context, cs *Calls, method *Method, args ...any) (answer R, ok bool, err error) {
+	bounds := cs.boundsOf(method)
+	t := cs.tracer.method(ctx, method)
 	defer t.end()
 	now := func() ([]any, any, bool) {
 		if !ok {
@@ -153,7 +173,7 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 		}
 		return args, answer, true
 	}
-	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
+	err = cs.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		var result R
 		answered, err := b.call(t.begin(ctx, b), method, bounds, args, &result)
 		if t != nil {
@@ -168,12 +188,12 @@ func Ask[R any](ctx context.Context, m *Manager, method *Method, args ...any) (a
 }
 
 // Run lets the only extension do something that has no result. It reports false if there is none.
-func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
-	bounds := m.boundsOf(method)
-	t := m.tracer.method(ctx, method)
+func (cs *Calls) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
+	bounds := cs.boundsOf(method)
+	t := cs.tracer.method(ctx, method)
 	defer t.end()
 	now := func() ([]any, any, bool) { return args, nil, false }
-	err = m.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
+	err = cs.each(ctx, method, func() (int64, bool) { return method.concernedBy(args) }, now, func(b *member) (bool, error) {
 		done = true
 		_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
 		t.called(b, err)
@@ -186,12 +206,12 @@ func (m *Manager) Run(ctx context.Context, method *Method, args ...any) (done bo
 const maxTold = 1000
 
 // Tell calls all extensions at the same time and waits for none of them. What they do wrong is logged.
-func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
+func (cs *Calls) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
-	bounds := m.boundsOf(method)
+	bounds := cs.boundsOf(method)
 	divided := division{method: method, all: args}
 	var copied *split
-	for _, b := range (*m.table.Load())[method.Point] {
+	for _, b := range (*cs.table.Load())[method.Point] {
 		if b.split != nil && b.split.shadow != nil && b.split != copied && b.takesPart(method) {
 			copied = b.split
 			tellShadow(ctx, b.split, method, args)
@@ -205,24 +225,24 @@ func (m *Manager) Tell(ctx context.Context, method *Method, args ...any) {
 			b.record.fail(method.Point.Name+"."+method.Name, errBusy)
 			continue
 		}
-		m.tellers.Go(func() {
+		cs.tellers.Go(func() {
 			defer b.told.Add(-1)
-			err := m.tellOne(ctx, b.member, method, bounds, args)
-			for _, next := range (*m.table.Load())[method.Point] {
+			err := cs.tellOne(ctx, b.member, method, bounds, args)
+			for _, next := range (*cs.table.Load())[method.Point] {
 				if errors.Is(err, errRetired) && next.member != b.member && !next.isShadow() && next.succeeds(b.member) && next.takesPart(method) {
-					err = m.tellOne(ctx, next.member, method, bounds, args)
+					err = cs.tellOne(ctx, next.member, method, bounds, args)
 				}
 			}
 			if err != nil && !errors.Is(err, errRetired) {
-				_ = m.failed(ctx, b.member, method, err)
+				_ = cs.failed(ctx, b.member, method, err)
 			}
 		})
 	}
 }
 
 // tellOne calls one extension that observes something.
-func (m *Manager) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
-	t := m.tracer.method(ctx, method)
+func (cs *Calls) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
+	t := cs.tracer.method(ctx, method)
 	_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
 	t.called(b, err)
 	t.end()
@@ -231,3 +251,24 @@ func (m *Manager) tellOne(ctx context.Context, b *member, method *Method, bounds
 
 // errBusy is a call that was dropped.
 var errBusy = errors.New("too many calls are waiting; this one was dropped")
+
+// markStopping records the methods that have extensions: once those have stopped, calls of the methods are refused.
+func (cs *Calls) markStopping() {
+	refusing := make(map[*Method]bool)
+	for point, members := range *cs.table.Load() {
+		for _, method := range point.Methods {
+			if slices.ContainsFunc(members, func(b seat) bool { return !b.isShadow() && b.takesPart(method) }) {
+				refusing[method] = true
+			}
+		}
+	}
+	cs.refusing.CompareAndSwap(nil, &refusing)
+}
+
+// stopping returns an error for a method that fails closed and whose extensions have stopped with the server.
+func (cs *Calls) stopping(method *Method) error {
+	if refusing := cs.refusing.Load(); refusing != nil && (*refusing)[method] && method.Failure == Refuse {
+		return apierr.New(apierr.ServerUnavailable, "the server stops")
+	}
+	return nil
+}

@@ -64,8 +64,8 @@ func (m *member) consumer() store.EventConsumer {
 }
 
 // consumers are the extensions that get events at least once and are started.
-func (m *Manager) consumers() (list []store.EventConsumer) {
-	for _, b := range (*m.table.Load())[DomainEventConsumer] {
+func (cs *Calls) consumers() (list []store.EventConsumer) {
+	for _, b := range (*cs.table.Load())[DomainEventConsumer] {
 		if !b.candidate && b.started.Load() && b.Implements(ConsumeDomainEvents) {
 			list = append(list, b.consumer())
 		}
@@ -74,10 +74,10 @@ func (m *Manager) consumers() (list []store.EventConsumer) {
 }
 
 // consumes reports whether an extension is started.
-func (m *Manager) consumes(c store.EventConsumer) bool { return m.findConsumer(c) != nil }
+func (cs *Calls) consumes(c store.EventConsumer) bool { return cs.findConsumer(c) != nil }
 
-func (m *Manager) findConsumer(c store.EventConsumer) *member {
-	for _, b := range (*m.table.Load())[DomainEventConsumer] {
+func (cs *Calls) findConsumer(c store.EventConsumer) *member {
+	for _, b := range (*cs.table.Load())[DomainEventConsumer] {
 		if !b.candidate && b.consumer() == c && b.started.Load() {
 			return b.member
 		}
@@ -86,19 +86,19 @@ func (m *Manager) findConsumer(c store.EventConsumer) *member {
 }
 
 // consume brings events to an extension.
-func (m *Manager) consume(ctx context.Context, c store.EventConsumer, events []DomainEvent) error {
-	b := m.findConsumer(c)
+func (cs *Calls) consume(ctx context.Context, c store.EventConsumer, events []DomainEvent) error {
+	b := cs.findConsumer(c)
 	if b == nil {
 		return errRetired
 	}
-	return m.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, m.boundsOf(ConsumeDomainEvents), []any{events})
+	return cs.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, cs.boundsOf(ConsumeDomainEvents), []any{events})
 }
 
 // TellEvents tells the extensions that get events at most once, and waits for none of them.
-func (m *Manager) TellEvents(ctx context.Context, events []DomainEvent) {
+func (cs *Calls) TellEvents(ctx context.Context, events []DomainEvent) {
 	ctx, span := startDelivery(ctx, "AT_MOST_ONCE", len(events))
 	defer span.End()
-	m.Tell(ctx, HandleDomainEvents, events)
+	cs.Tell(ctx, HandleDomainEvents, events)
 }
 
 // startDelivery begins the span of a delivery of events. It is the first of its trace, because it may be about the

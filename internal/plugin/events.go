@@ -68,13 +68,13 @@ func NewEvents(db *store.DB, m *Manager, owner func() string, settings func() co
 
 // Wants implements store.EventSink.
 func (e *Events) Wants() (committed, kept bool) {
-	return e.manager.Has(HandleDomainEvents), e.kept.Load()
+	return e.manager.Calls.Has(HandleDomainEvents), e.kept.Load()
 }
 
 // Committed implements store.EventSink.
 func (e *Events) Committed(events []store.Event) {
-	if e.manager.Has(HandleDomainEvents) {
-		e.manager.TellEvents(InRole(context.Background(), role.Service), domainEvents(events))
+	if e.manager.Calls.Has(HandleDomainEvents) {
+		e.manager.Calls.TellEvents(InRole(context.Background(), role.Service), domainEvents(events))
 	}
 	if e.kept.Load() {
 		e.mu.Lock()
@@ -112,7 +112,7 @@ func (e *Events) Run(ctx context.Context) error {
 
 // look notices whether there are consumers, and begins to serve those of this process.
 func (e *Events) look(ctx context.Context) {
-	mine := e.manager.consumers()
+	mine := e.manager.Calls.consumers()
 	err := e.db.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		kept, err := store.HasEventConsumers(ctx, r)
 		e.kept.Store(kept || err != nil || len(mine) > 0) // What nobody needs is deleted later.
@@ -146,7 +146,7 @@ func (e *Events) look(ctx context.Context) {
 func (e *Events) serve(ctx context.Context, c store.EventConsumer) {
 	d := &delivery{Events: e, consumer: c}
 	defer d.release(ctx)
-	for ctx.Err() == nil && e.manager.consumes(c) {
+	for ctx.Err() == nil && e.manager.Calls.consumes(c) {
 		e.mu.Lock()
 		news := e.news
 		e.mu.Unlock()
@@ -230,7 +230,7 @@ func (d *delivery) deliver(ctx context.Context, events []store.Event) error {
 		span.Set(attribute.String("app.plugin.id", d.consumer.PluginID), attribute.String("app.plugin.extension", d.consumer.Extension),
 			attribute.Int64("app.events.last", last), attribute.Int("app.events.failures", d.failures))
 	}
-	if err := d.manager.consume(ctx, d.consumer, domainEvents(events)); err != nil {
+	if err := d.manager.Calls.consume(ctx, d.consumer, domainEvents(events)); err != nil {
 		span.Fail("the events are brought again")
 		return err
 	}
@@ -280,7 +280,7 @@ func (d *delivery) hold(ctx context.Context) (bool, error) {
 
 // until is until when a node may bring events to a consumer.
 func (d *delivery) until(now time.Time) time.Time {
-	return now.Add(eventLease + d.manager.boundsOf(ConsumeDomainEvents).time)
+	return now.Add(eventLease + d.manager.Calls.boundsOf(ConsumeDomainEvents).time)
 }
 
 // move notes what the consumer has got.
@@ -303,7 +303,7 @@ func (d *delivery) move(ctx context.Context, position int64) error {
 func (d *delivery) pause(ctx context.Context, wait time.Duration, news <-chan struct{}) {
 	for end := time.Now().Add(wait); ; {
 		left := time.Until(end)
-		if left <= 0 || ctx.Err() != nil || !d.manager.consumes(d.consumer) {
+		if left <= 0 || ctx.Err() != nil || !d.manager.Calls.consumes(d.consumer) {
 			return
 		}
 		timer := time.NewTimer(min(left, eventInterval))

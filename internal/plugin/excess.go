@@ -135,19 +135,19 @@ func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
 }
 
 // watchExcess looks at the usage of plugins until the manager is closed.
-func (m *Manager) watchExcess() {
-	for m.sleep(excessInterval) {
-		limits := m.opts.Settings().Limits
-		for _, p := range m.withTrials() {
+func (r *Recovery) watchExcess() {
+	for r.sleep(excessInterval) {
+		limits := r.settings().Limits
+		for _, p := range r.m.withTrials() {
 			if !p.released.Load() {
-				m.curb(p, limits)
+				r.curb(p, limits)
 			}
 		}
 	}
 }
 
 // curb does something about a plugin if it uses more than it may.
-func (m *Manager) curb(p *Plugin, limits config.PluginLimits) {
+func (r *Recovery) curb(p *Plugin, limits config.PluginLimits) {
 	e := &p.excess
 	now := time.Now()
 	reason := e.exceeded(now, p.CPU(), p.Memory(), limits)
@@ -155,7 +155,7 @@ func (m *Manager) curb(p *Plugin, limits config.PluginLimits) {
 	if !changed {
 		return
 	}
-	logger := m.opts.Logger.With("plugin", p.ID, "version", p.Version)
+	logger := r.logger.With("plugin", p.ID, "version", p.Version)
 	if s := e.state.Load(); reason == "" && s != nil {
 		reason = s.reason
 	}
@@ -173,7 +173,7 @@ func (m *Manager) curb(p *Plugin, limits config.PluginLimits) {
 		e.state.Store(nil)
 		for _, b := range p.members {
 			if b.life.State() == Started {
-				m.quarantine(b, "quarantined because it went on to use more than it may: "+reason)
+				r.quarantine(b, "quarantined because it went on to use more than it may: "+reason)
 			}
 		}
 		return

@@ -110,13 +110,13 @@ func (f *Folder) forget(names []string) (gone []string) {
 func (f *Folder) noted(src Source, err error) error {
 	if errors.Is(err, ErrNoPlugin) {
 		f.logger.Info("a file in the folder of plugins is none and is passed over", "file", src.Name)
-		f.manager.forgetRejection(src)
+		f.manager.Rejections.forget(src)
 		return nil
 	}
 	if err != nil {
-		f.manager.reject(src, err)
+		f.manager.Rejections.add(src, err)
 	} else {
-		f.manager.forgetRejection(src)
+		f.manager.Rejections.forget(src)
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (f *Folder) Load(ctx context.Context, start bool) error {
 	for i, name := range names {
 		src, err := f.read(name)
 		if err != nil {
-			f.manager.reject(src, apierr.New(apierr.IllegalArgument, "%v", err))
+			f.manager.Rejections.add(src, apierr.New(apierr.IllegalArgument, "%v", err))
 			errs[i] = fmt.Errorf("read plugin %q: %w", name, err)
 			b.done(i)
 			continue
@@ -331,7 +331,7 @@ func (f *Folder) sync(ctx context.Context) {
 		src, err := f.read(name)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				f.manager.reject(src, apierr.New(apierr.IllegalArgument, "%v", err))
+				f.manager.Rejections.add(src, apierr.New(apierr.IllegalArgument, "%v", err))
 			}
 			continue
 		}
@@ -344,7 +344,7 @@ func (f *Folder) sync(ctx context.Context) {
 // removed forgets the plugin of a file that is gone.
 func (f *Folder) removed(ctx context.Context, name string) {
 	path := filepath.Join(f.dir, name)
-	f.manager.forgetRejection(Source{Name: name, Path: path})
+	f.manager.Rejections.forget(Source{Name: name, Path: path})
 	for _, p := range f.manager.Plugins() {
 		if p.Path == path {
 			if _, err := f.manager.Remove(ctx, p.ID); err != nil {
@@ -361,7 +361,7 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	p, err := f.manager.Replace(ctx, l, src)
 	if f.noted(src, err) != nil || p == nil {
 		if _, waits := errors.AsType[*WaitingError](err); waits {
-			f.manager.postpone([]*Plugin{p}, func() { f.retry(src.Name) })
+			f.manager.Waiting.postpone([]*Plugin{p}, func() { f.retry(src.Name) })
 		}
 		return // The old version goes on.
 	}

@@ -76,7 +76,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("loaded are %v", w.ids())
 	}
 	var names []string
-	for _, r := range w.Rejected() {
+	for _, r := range w.Rejections.All() {
 		names = append(names, r.Name)
 	}
 	if !slices.Equal(names, []string{"broken.js", "x.jar"}) {
@@ -95,8 +95,8 @@ func TestFolderWithLibraries(t *testing.T) {
 	}
 	f.seen = map[string][32]byte{}
 	f.sync(t.Context())
-	if !slices.Equal(w.ids(), []string{"a"}) || len(w.Rejected()) != 0 {
-		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejected())
+	if !slices.Equal(w.ids(), []string{"a"}) || len(w.Rejections.All()) != 0 {
+		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejections.All())
 	}
 }
 
@@ -153,12 +153,15 @@ func TestWatch(t *testing.T) {
 	write(t, f, "a.js", "a2")
 	await(t, "a changed plugin", func() bool { p, ok := w.Find("a"); return ok && p.Version == "2" && state("a") == Started })
 	write(t, f, "a.js", "nonsense")
-	await(t, "a rejection", func() bool { return len(w.Rejected()) == 1 })
+	await(t, "a rejection", func() bool { return len(w.Rejections.All()) == 1 })
 	if p, ok := w.Find("a"); !ok || p.Version != "2" || state("a") != Started {
 		t.Error("the old version does not go on")
 	}
 	write(t, f, "a.js", "other")
-	await(t, "another id", func() bool { _, ok := w.Find("a"); return !ok && state("other") == Started && len(w.Rejected()) == 0 })
+	await(t, "another id", func() bool {
+		_, ok := w.Find("a")
+		return !ok && state("other") == Started && len(w.Rejections.All()) == 0
+	})
 	if err := os.Remove(filepath.Join(f.dir, "new.js")); err != nil {
 		t.Fatal(err)
 	}
@@ -201,8 +204,8 @@ func TestNetwork(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "missing.js: the answer is 404") {
 		t.Errorf("the error is %v", err)
 	}
-	if !slices.Equal(w.ids(), []string{"a", "c", "cached", "d"}) || len(w.Rejected()) != 1 {
-		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejected())
+	if !slices.Equal(w.ids(), []string{"a", "c", "cached", "d"}) || len(w.Rejections.All()) != 1 {
+		t.Errorf("loaded are %v, rejected %v", w.ids(), w.Rejections.All())
 	}
 	if err := f.Load(t.Context(), false); err != nil {
 		t.Errorf("the folder loads what came from the network: %v", err)
@@ -283,6 +286,7 @@ func TestNetworkTellsNoCredentials(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t)
 	w.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	w.Rejections.logger = w.opts.Logger
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	missing := httptest.NewServer(http.NotFoundHandler())
@@ -293,7 +297,7 @@ func TestNetworkTellsNoCredentials(t *testing.T) {
 			URL:  property.URL(strings.Replace(address, "://", "://user:hunter2@", 1) + "/a.js?token=hunter3"),
 			Type: config.NetworkPluginAuto, Download: config.PluginDownload{HTTPMethod: "GET", TimeoutMillis: 60000},
 		}}})
-		text := fmt.Sprint(err, w.Rejected(), log.String())
+		text := fmt.Sprint(err, w.Rejections.All(), log.String())
 		if err == nil || strings.Contains(text, "hunter") || !strings.Contains(text, "/a.js?token=***") {
 			t.Errorf("told is %s", text)
 		}

@@ -3,8 +3,6 @@
 package plugin
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -78,32 +76,12 @@ func (m *Manager) Regrant() {
 		for _, b := range p.members {
 			switch {
 			case missing.IsEmpty() && b.waiting.CompareAndSwap(true, false):
-				m.tellers.Go(func() { _, _ = m.begin(m.ctx, b) }) // What fails is noted, logged and tried again.
+				m.tellers.Go(func() { _, _ = m.Recovery.begin(m.ctx, b) }) // What fails is noted, logged and tried again.
 			case !missing.IsEmpty() && b.started.Load() && !b.isDown():
 				b.waiting.Store(true)
-				m.quarantine(b, (&WaitingError{p.ID, missing}).Error())
+				m.Recovery.quarantine(b, (&WaitingError{p.ID, missing}).Error())
 			}
 		}
 	}
-	m.resume()
-}
-
-// begin starts an extension. One that waits for grants is started when it has them; another one that could not be started
-// is tried again.
-func (m *Manager) begin(ctx context.Context, b *member) (changed bool, err error) {
-	changed, err = b.life.Do(ctx, Start)
-	if _, waits := errors.AsType[*WaitingError](err); waits {
-		b.waiting.Store(true)
-		if b.life.State() == Loaded {
-			b.record.quarantine("") // It is not down: nobody has allowed it to run.
-		}
-		if b.mayRun() == nil && b.waiting.CompareAndSwap(true, false) { // It was granted meanwhile.
-			return m.begin(ctx, b)
-		}
-		return changed, err
-	}
-	if err != nil && b.life.State() == Loaded {
-		m.startFailed(b, err)
-	}
-	return changed, err
+	m.Waiting.resume()
 }

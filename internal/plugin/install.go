@@ -32,7 +32,7 @@ func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin,
 // Check loads a plugin as Load and Replace do, runs no hook, and forgets it again. What it returns cannot be called. It
 // is there even with an error if the plugin itself is sound and only does not get along with others.
 func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (_ *Plugin, err error) {
-	host, err := m.host(l)
+	host, err := m.hosts.of(l)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func (m *Manager) examine(ctx context.Context, host Host, src Source, replace bo
 		err = m.admit(p, m.predecessor(p, replace))
 	}
 	p.released.Store(true)
-	m.discard(ctx, p)
+	m.hosts.discard(ctx, p)
 	return p, err
 }
 
 // prepare lets the host load a plugin and checks what does not depend on other plugins.
 func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin, error) {
-	host, err := m.host(l)
+	host, err := m.hosts.of(l)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 func (m *Manager) prepareFor(ctx context.Context, host Host, src Source) (*Plugin, error) {
 	p, err := m.prepareIn(ctx, host, src)
 	if err == nil && !m.Fits(p.Servers) {
-		m.discard(ctx, p)
+		m.hosts.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: plugin %q is made for %v, this server is %v", src.Name, p.ID, p.Servers, m.opts.Roles)
 	}
 	return p, err
@@ -84,7 +84,7 @@ func (m *Manager) prepareFor(ctx context.Context, host Host, src Source) (*Plugi
 
 // prepareIn lets a host load a plugin and checks what depends on it alone.
 func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin, error) {
-	module, err := m.load(ctx, host, src)
+	module, err := m.hosts.load(ctx, host, src)
 	if err != nil {
 		if _, ok := errors.AsType[*apierr.Error](err); ok {
 			return nil, err
@@ -97,14 +97,14 @@ func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin
 	}
 	p := &Plugin{
 		Descriptor: module.Descriptor(), Language: host.Language(), Path: src.Path, LoadedAt: time.Now().UTC().Truncate(time.Millisecond), module: module, source: src,
-		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: &m.timetable, deliveries: &m.deliveries, granted: m.opts.Granted,
+		roles: m.opts.Roles, left: make(chan struct{}), Digest: Digest(src.Data), timetable: m.Timetable, deliveries: &m.deliveries, granted: m.opts.Granted,
 	}
 	for _, e := range module.Extensions() {
 		p.members = append(p.members, m.newMember(p, e))
 	}
 	watchBackground(p)
 	if err := errors.Join(m.checkID(p), p.checkEndpoints()); err != nil {
-		m.discard(ctx, p)
+		m.hosts.discard(ctx, p)
 		return nil, apierr.New(apierr.IllegalArgument, "%s: %v", src.Name, err)
 	}
 	return p, nil
@@ -124,7 +124,7 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 	if p.Descriptor.Settings != nil {
 		b.settings = func() (map[string]any, error) { return SettingsOf(p.Descriptor, m.values(p.ID)) }
 	}
-	b.record.failing = func(inARow int64, err error) { m.consider(b, inARow, err) }
+	b.record.failing = func(inARow int64, err error) { m.Recovery.consider(b, inARow, err) }
 	return b
 }
 
@@ -267,7 +267,7 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 		case failed && c.followed:
 			m.retire(ctx, c.plugin) // Some of it may have been started.
 		case failed && c.plugin != nil:
-			m.discard(ctx, c.plugin)
+			m.hosts.discard(ctx, c.plugin)
 		case !failed:
 			m.opts.Logger.Info("plugin loaded", "plugin", c.plugin.ID, "version", c.plugin.Version, "file", sources[i].Name, "replaced", c.old != nil)
 			for _, warning := range c.plugin.Warnings() {
@@ -348,34 +348,18 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	slices.SortStableFunc(all, func(a, b *Plugin) int { return a.rank - b.rank })
 	m.publish(all)
 	m.watching.Do(func() {
-		m.watcher.Go(m.watchExcess)
+		m.watcher.Go(m.Recovery.watchExcess)
 		if !m.opts.HoldSchedules {
-			m.watcher.Go(m.timetable.run)
+			m.watcher.Go(m.Timetable.run)
 		}
 	})
 	for _, c := range list {
 		if c.old == nil || c.old.Digest != c.plugin.Digest { // Otherwise the same version was loaded anew.
-			m.forgetWaiting(c.plugin.ID)
+			m.Waiting.forget(c.plugin.ID)
 		}
-		m.attend(c.plugin)
+		m.Recovery.attend(c.plugin)
 	}
 	return 0, nil
-}
-
-// attend loads a plugin anew when it dies, even if nobody calls it.
-func (m *Manager) attend(p *Plugin) {
-	mortal, ok := p.module.(Mortal)
-	if !ok {
-		return
-	}
-	m.tellers.Go(func() {
-		select {
-		case <-mortal.Died():
-			m.revive(p, mortal.Err())
-		case <-p.left:
-		case <-m.ctx.Done():
-		}
-	})
 }
 
 // errStopping refuses what cannot be done any more.
@@ -417,57 +401,4 @@ func hooksTo(s State) []Hook {
 		return []Hook{Start, Pause}
 	}
 	return nil
-}
-
-// revive loads a plugin anew that can run nothing any more, with back-off if that happens often or fails. Whoever calls
-// it meanwhile hears that it died.
-func (m *Manager) revive(p *Plugin, err error) {
-	if !p.dead.CompareAndSwap(false, true) {
-		return
-	}
-	why := fmt.Sprintf("the plugin died and is loaded anew: %v", err)
-	for _, b := range p.members {
-		if b.life.State() == Started {
-			m.quarantine(b, why)
-		}
-	}
-	if p.trial.Load() {
-		return // Its users get the other version, and whoever tries it decides.
-	}
-	attempt := 0
-	if time.Since(p.LoadedAt) < time.Minute {
-		attempt = p.renewals
-	}
-	m.opts.Logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err, "renewals", p.renewals)
-	m.tellers.Go(func() {
-		for ; attempt == 0 || m.sleep(retryDelay(attempt-1)); attempt++ {
-			if m.renew(p) {
-				return
-			}
-		}
-	})
-}
-
-// renew reports whether a plugin that died was loaded anew, or is not there any more.
-func (m *Manager) renew(p *Plugin) bool {
-	gone := apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
-	src := p.source
-	src.Path, src.turn = p.Path, nil
-	_, err := m.install(m.ctx, p.Language, src, true, func(next, old *Plugin) error {
-		if old != p {
-			return gone
-		}
-		next.renewals = p.renewals + 1
-		return nil
-	})
-	if err == nil || errors.Is(err, gone) || m.ctx.Err() != nil {
-		return true
-	}
-	m.opts.Logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
-	for _, b := range p.members {
-		if b.isDown() {
-			b.record.quarantine(fmt.Sprintf("the plugin died and could not be loaded anew: %v", err))
-		}
-	}
-	return false
 }

@@ -18,8 +18,8 @@ const loadGrace = 2 * time.Second
 
 // load lets a host load a plugin: evaluate, construct and describe it. It returns when the time limit is over, the
 // caller goes away or the manager is closed, whatever the host does; what the host makes after that is closed.
-func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, err error) {
-	if !m.enter() {
+func (hs *hosts) load(ctx context.Context, host Host, src Source) (_ Module, err error) {
+	if !hs.enter() {
 		return nil, errStopping()
 	}
 	ctx, span := telemetry.Start(ctx, "load plugin", telemetry.Internal)
@@ -34,8 +34,8 @@ func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(m.ctx, cancel)()
-	limited := withLimit(ctx, time.Duration(m.opts.Settings().LoadTimeoutMillis)*time.Millisecond)
+	defer context.AfterFunc(hs.ctx, cancel)()
+	limited := withLimit(ctx, time.Duration(hs.settings().LoadTimeoutMillis)*time.Millisecond)
 	defer limited.cancel()
 
 	type result struct {
@@ -44,7 +44,7 @@ func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, er
 	}
 	done, abandoned := make(chan result), make(chan struct{})
 	go func() {
-		defer m.loads.Done()
+		defer hs.loads.Done()
 		var r result
 		defer func() {
 			if value := recover(); value != nil {
@@ -54,7 +54,7 @@ func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, er
 			case done <- r:
 			case <-abandoned:
 				if r.err == nil {
-					m.discard(context.WithoutCancel(ctx), &Plugin{Descriptor: r.module.Descriptor(), module: r.module})
+					hs.discard(context.WithoutCancel(ctx), &Plugin{Descriptor: r.module.Descriptor(), module: r.module})
 				}
 			}
 		}()
@@ -79,19 +79,8 @@ func (m *Manager) load(ctx context.Context, host Host, src Source) (_ Module, er
 	case <-grace.C:
 		close(abandoned)
 	}
-	if m.ctx.Err() != nil {
+	if hs.ctx.Err() != nil {
 		return nil, errStopping()
 	}
 	return nil, err
-}
-
-// enter counts a load that begins. It reports false if the manager is closed.
-func (m *Manager) enter() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.ctx.Err() != nil {
-		return false
-	}
-	m.loads.Add(1)
-	return true
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -52,41 +51,31 @@ type Options struct {
 
 // A Manager keeps the plugins of a process.
 type Manager struct {
+	Calls     *Calls
 	Trials    *Trials
 	Endpoints *Endpoints
+	Recovery  *Recovery
+	// Waiting are versions that are not granted what they ask for.
+	Waiting    *WaitingVersions
+	Rejections *Rejections
+	Timetable  *Timetable
 
-	opts   Options
-	tracer tracer
-	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
-	// changed, so that a call needs no lock.
-	table atomic.Pointer[map[*Point][]seat]
+	*work
+
+	opts  Options
+	hosts hosts
 
 	// mu serialises changes of what is loaded. No code of a plugin runs under it.
 	mu sync.Mutex
 	// list is read and replaced under listMu, which is held shortly.
-	listMu   sync.RWMutex
-	list     []*Plugin
-	rejected []Rejected
-	// waiting are versions that are not granted what they ask for.
-	waiting waitingVersions
+	listMu sync.RWMutex
+	list   []*Plugin
 	// nextRank is that of the next plugin that has no place of its own.
 	nextRank int
-
-	// ctx ends when the manager is closed, and with it every load that is in progress.
-	ctx    context.Context
-	cancel context.CancelFunc
-	loads  sync.WaitGroup
 	// watching begins to watch the usage of plugins and to run schedules, with the first plugin.
 	watching sync.Once
-
-	tellers sync.WaitGroup
-	// watcher is who watches the usage of plugins, runs schedules, and the runs.
-	watcher   sync.WaitGroup
-	timetable timetable
 	// deliveries is what Events knows of the extensions that get events from the store.
 	deliveries deliveries
-	// refusing are the methods that had extensions when the manager was closed; nil before.
-	refusing atomic.Pointer[map[*Method]bool]
 }
 
 // firstRank is the rank of the first plugin that is loaded after those that the server starts with.
@@ -94,12 +83,15 @@ const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
 func NewManager(o Options) *Manager {
-	m := &Manager{opts: o, nextRank: firstRank, tracer: tracer{o.Traces}}
-	m.timetable.m, m.timetable.entries = m, map[scheduleKey]*timetableEntry{}
+	w := newWork()
+	m := &Manager{
+		opts: o, nextRank: firstRank, work: w, hosts: hosts{work: w, list: o.Hosts, settings: o.Settings, logger: o.Logger},
+		Calls: newCalls(w, tracer{o.Traces}, o.Settings), Rejections: &Rejections{logger: o.Logger}, Waiting: &WaitingVersions{work: w, logger: o.Logger},
+	}
+	m.Timetable = &Timetable{m: m, entries: map[scheduleKey]*timetableEntry{}}
 	m.Trials = &Trials{m: m, splits: map[string]*split{}, pastShadows: map[string]pastShadow{}}
 	m.Endpoints = &Endpoints{m}
-	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.table.Store(&map[*Point][]seat{})
+	m.Recovery = &Recovery{work: w, settings: o.Settings, logger: o.Logger, m: m}
 	return m
 }
 
@@ -108,6 +100,17 @@ func (m *Manager) Plugins() []*Plugin {
 	m.listMu.RLock()
 	defer m.listMu.RUnlock()
 	return slices.Clone(m.list)
+}
+
+// withTrials returns what is loaded, and after that the candidates.
+func (m *Manager) withTrials() []*Plugin {
+	m.listMu.RLock()
+	defer m.listMu.RUnlock()
+	list := slices.Clone(m.list)
+	for _, s := range m.Trials.splits {
+		list = append(list, s.candidate)
+	}
+	return list
 }
 
 // Find returns the plugin with an id.
@@ -121,18 +124,9 @@ func (m *Manager) Find(id string) (*Plugin, bool) {
 	return m.list[i], true
 }
 
-// host returns the host of a language.
-func (m *Manager) host(l Language) (Host, error) {
-	i := slices.IndexFunc(m.opts.Hosts, func(h Host) bool { return h.Language() == l })
-	if i < 0 {
-		return nil, apierr.New(apierr.IllegalArgument, "this server has no host for plugins in %s", l)
-	}
-	return m.opts.Hosts[i], nil
-}
-
 // Runs reports whether there is a host for a language.
 func (m *Manager) Runs(l Language) bool {
-	_, err := m.host(l)
+	_, err := m.hosts.of(l)
 	return err == nil
 }
 
@@ -166,22 +160,7 @@ func (m *Manager) publish(list []*Plugin) {
 	m.listMu.Lock()
 	m.list = list
 	m.listMu.Unlock()
-	m.table.Store(&table)
-}
-
-// discard frees a plugin that nobody can call.
-func (m *Manager) discard(ctx context.Context, p *Plugin) {
-	if err := p.module.Close(ctx); err != nil {
-		m.opts.Logger.Warn("a plugin could not be closed", "plugin", p.ID, "error", err)
-	}
-	if l, ok := p.module.(Leftover); ok && l.Left() != "" { // The host has logged it.
-		for _, b := range p.members {
-			b.record.fail("unload", errors.New(l.Left()))
-		}
-	}
-	if p.host != nil {
-		m.Trials.closeHost(ctx, p.host, p.ID)
-	}
+	m.Calls.table.Store(&table)
 }
 
 // drainTimeout bounds how long a plugin that goes away may finish calls that are running. Each has its own limit as well.
@@ -205,7 +184,7 @@ func (m *Manager) retire(ctx context.Context, p *Plugin) {
 		})
 	}
 	wg.Wait()
-	m.discard(ctx, p)
+	m.hosts.discard(ctx, p)
 }
 
 // dismiss retires a plugin and tells of what is gone with it. A plugin that does that to itself does not wait.
@@ -247,7 +226,7 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q", id)
 	}
 	candidate := m.Trials.withdraw(id)
-	m.forgetWaiting(id)
+	m.Waiting.forget(id)
 	m.publish(slices.DeleteFunc(m.Plugins(), func(other *Plugin) bool { return other == p }))
 	m.mu.Unlock()
 	if candidate != nil {
@@ -258,34 +237,13 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 	return p, nil
 }
 
-// markStopping records the methods that have extensions: once those have stopped, calls of the methods are refused.
-func (m *Manager) markStopping() {
-	refusing := make(map[*Method]bool)
-	for point, members := range *m.table.Load() {
-		for _, method := range point.Methods {
-			if slices.ContainsFunc(members, func(b seat) bool { return !b.isShadow() && b.takesPart(method) }) {
-				refusing[method] = true
-			}
-		}
-	}
-	m.refusing.CompareAndSwap(nil, &refusing)
-}
-
-// stopping returns an error for a method that fails closed and whose extensions have stopped with the server.
-func (m *Manager) stopping(method *Method) error {
-	if refusing := m.refusing.Load(); refusing != nil && (*refusing)[method] && method.Failure == Refuse {
-		return apierr.New(apierr.ServerUnavailable, "the server stops")
-	}
-	return nil
-}
-
 // Close removes all plugins and closes the hosts. What they could have refused is refused from then on. If ctx ends
 // before the plugins have stopped, the hosts are closed all the same, which ends what is left of them.
 func (m *Manager) Close(ctx context.Context) error {
+	m.end()
 	m.mu.Lock()
-	m.cancel()
 	list := m.withTrials()
-	m.markStopping()
+	m.Calls.markStopping()
 	m.publish(nil)
 	m.mu.Unlock()
 	var wg sync.WaitGroup
@@ -305,7 +263,7 @@ func (m *Manager) Close(ctx context.Context) error {
 			errs = append(errs, p.host.Close(ctx))
 		}
 	}
-	for _, h := range m.opts.Hosts {
+	for _, h := range m.hosts.list {
 		errs = append(errs, h.Close(ctx))
 	}
 	wait(ctx, &wg, &m.loads, &m.tellers, &m.watcher) // Their modules are closed, so they end.
@@ -314,21 +272,6 @@ func (m *Manager) Close(ctx context.Context) error {
 
 // endTimeout is how long hosts may take to end what did not stop in time.
 const endTimeout = 5 * time.Second
-
-// wait waits for groups, until the context ends.
-func wait(ctx context.Context, groups ...*sync.WaitGroup) {
-	done := make(chan struct{})
-	go func() {
-		for _, g := range groups {
-			g.Wait()
-		}
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
 
 // A Step is what a hook did to one extension.
 type Step struct {
@@ -364,7 +307,7 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 			do := func() (bool, error) { return b.life.Do(ctx, h) }
 			switch h {
 			case Start:
-				do = func() (bool, error) { return m.begin(ctx, b) }
+				do = func() (bool, error) { return m.Recovery.begin(ctx, b) }
 			case Stop, Pause:
 				b.waiting.Store(false)
 			}

@@ -31,7 +31,7 @@ func adding(n int64) functions {
 }
 
 func (w *world) transform(id int64) (int64, error) {
-	r, err := Pass(w.t.Context(), w.Manager, TransformRequest, &ClientRequest{RequestID: id})
+	r, err := Pass(w.t.Context(), w.Calls, TransformRequest, &ClientRequest{RequestID: id})
 	return r.RequestID, err
 }
 
@@ -44,7 +44,7 @@ func (w *world) wantTransformed(want int64) {
 
 func TestPipeline(t *testing.T) {
 	w := newWorld(t)
-	if w.Has(TransformRequest) {
+	if w.Calls.Has(TransformRequest) {
 		t.Error("nothing is loaded, yet something would be called")
 	}
 	w.wantTransformed(1)
@@ -55,7 +55,7 @@ func TestPipeline(t *testing.T) {
 		return &ClientRequest{RequestID: r.RequestID * 2}, nil
 	}))
 	w.wantTransformed(22)
-	if !w.Has(TransformRequest) || w.Has(HandleRequest) {
+	if !w.Calls.Has(TransformRequest) || w.Calls.Has(HandleRequest) {
 		t.Error("what would be called is wrong")
 	}
 	w.do(first, Pause)
@@ -76,13 +76,13 @@ func TestFirstAnswer(t *testing.T) {
 			Authenticate: func(context.Context, []any) (any, error) { return answer, nil },
 		}}
 	}
-	if _, ok, err := Ask[bool](t.Context(), w.Manager, Authenticate, &UserLoginInfo{}); ok || err != nil {
+	if _, ok, err := Ask[bool](t.Context(), w.Calls, Authenticate, &UserLoginInfo{}); ok || err != nil {
 		t.Error(ok, err)
 	}
 	w.add("undecided", answers(nil))
 	w.add("no", answers(false))
 	w.add("yes", answers(true))
-	if answer, ok, err := Ask[bool](t.Context(), w.Manager, Authenticate, &UserLoginInfo{}); answer || !ok || err != nil {
+	if answer, ok, err := Ask[bool](t.Context(), w.Calls, Authenticate, &UserLoginInfo{}); answer || !ok || err != nil {
 		t.Error(answer, ok, err)
 	}
 }
@@ -166,12 +166,12 @@ func TestCallTimeout(t *testing.T) {
 func TestQuarantineByHost(t *testing.T) {
 	w := newWorld(t)
 	p := w.add("broken", transforms(func(_ context.Context, r *ClientRequest) (any, error) { return r, nil }))
-	w.Quarantine("unknown", "", "why", false)
-	w.Quarantine("broken", "Other", "why", false)
+	w.Recovery.Quarantine("unknown", "", "why", false)
+	w.Recovery.Quarantine("broken", "Other", "why", false)
 	if got := p.Extensions()[0]; got.Quarantine != "" || got.LastFailure != nil || w.Unavailable() != "" {
 		t.Errorf("the record is %+v", got)
 	}
-	w.Quarantine("broken", "Transformer", "the host is down", false)
+	w.Recovery.Quarantine("broken", "Transformer", "the host is down", false)
 	if got := p.Extensions()[0]; got.State != Started || got.Quarantine != "the host is down" || got.LastFailure == nil || got.LastFailure.Error != "the host is down" {
 		t.Errorf("the record is %+v", got)
 	}
@@ -184,11 +184,11 @@ func TestQuarantineByHost(t *testing.T) {
 		t.Errorf("the record is %+v", got)
 	}
 	w.wantTransformed(1)
-	w.Quarantine("broken", "", "down again", false)
+	w.Recovery.Quarantine("broken", "", "down again", false)
 	w.do(p, Pause) // The administrator's word: it is skipped.
 	w.wantTransformed(1)
 	w.do(p, Stop)
-	w.Quarantine("broken", "", "too late", true)
+	w.Recovery.Quarantine("broken", "", "too late", true)
 	if got := p.Extensions()[0]; got.State != Stopped || got.Quarantine != "" || got.LastFailure.Error != "too late" {
 		t.Errorf("the record is %+v", got)
 	}
@@ -197,7 +197,7 @@ func TestQuarantineByHost(t *testing.T) {
 // wantRefused checks that requests are refused because an extension cannot run.
 func (w *world) wantRefused() {
 	w.t.Helper()
-	if _, err := w.transform(1); !w.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
+	if _, err := w.transform(1); !w.Calls.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
 		w.t.Errorf("a request passed an extension by that cannot run: %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestStartIsRetried(t *testing.T) {
 					w.wantTransformed(1)
 				}
 				if name == "the host lost it" {
-					w.Quarantine("x", "", "lost", true)
+					w.Recovery.Quarantine("x", "", "lost", true)
 					w.wantRefused()
 					time.Sleep(2 * time.Second)
 					w.wantTransformed(2)
@@ -284,7 +284,7 @@ func TestTell(t *testing.T) {
 	w.add("one", sees(true))
 	w.add("two", sees(false))
 	wg.Add(2)
-	w.Tell(t.Context(), HandleAdminAction, &AdminAction{Action: "x"})
+	w.Calls.Tell(t.Context(), HandleAdminAction, &AdminAction{Action: "x"})
 	wg.Wait()
 }
 
@@ -314,8 +314,8 @@ func TestRejections(t *testing.T) {
 		if e := apierr.From(err); e.Code != want.code || e.Reason != want.reason {
 			t.Errorf("%s: %v %q", source, e.Code, e.Reason)
 		}
-		if !slices.ContainsFunc(w.Rejected(), func(r Rejected) bool { return r.Name == source+".js" && r.Reason == want.reason }) {
-			t.Errorf("%s is not among the rejected: %+v", source, w.Rejected())
+		if !slices.ContainsFunc(w.Rejections.All(), func(r Rejected) bool { return r.Name == source+".js" && r.Reason == want.reason }) {
+			t.Errorf("%s is not among the rejected: %+v", source, w.Rejections.All())
 		}
 	}
 	if _, err := w.Load(t.Context(), Java, Source{Name: "a.jar"}); apierr.From(err).Code != apierr.IllegalArgument {
@@ -325,8 +325,8 @@ func TestRejections(t *testing.T) {
 		t.Errorf("loaded are %v, %d modules are open", w.ids(), w.host.open)
 	}
 	w.host.scripts["nonsense"] = script{id: "mended"}
-	if err := load("nonsense"); err != nil || len(w.Rejected()) != 3 {
-		t.Errorf("a mended plugin: %v, %+v", err, w.Rejected())
+	if err := load("nonsense"); err != nil || len(w.Rejections.All()) != 3 {
+		t.Errorf("a mended plugin: %v, %+v", err, w.Rejections.All())
 	}
 }
 
@@ -447,7 +447,7 @@ func TestStoppedPluginsAreFreed(t *testing.T) {
 	p := w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other", points: []*Point{ClientRequestHandler}}}})
 	w.wantTransformed(2)
 	w.do(p, Stop)
-	if w.host.open != 0 || w.Has(TransformRequest) || !slices.Equal(w.ids(), []string{"two"}) || p.Memory() != 0 {
+	if w.host.open != 0 || w.Calls.Has(TransformRequest) || !slices.Equal(w.ids(), []string{"two"}) || p.Memory() != 0 {
 		t.Errorf("%d modules are open, loaded are %v", w.host.open, w.ids())
 	}
 	w.wantTransformed(1)
@@ -530,10 +530,10 @@ func TestStopping(t *testing.T) {
 	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.transform(1); !w.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
+	if _, err := w.transform(1); !w.Calls.Has(TransformRequest) || apierr.From(err).Code != apierr.ServerUnavailable {
 		t.Errorf("a request passed a plugin by: %v", err)
 	}
-	if w.Has(HandleRequest) || w.Has(HandleAdminAction) {
+	if w.Calls.Has(HandleRequest) || w.Calls.Has(HandleAdminAction) {
 		t.Error("what no plugin took part in is refused")
 	}
 }
@@ -579,7 +579,7 @@ func TestHostThatLoadsForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		stuck := stuckHost{w.host, make(chan struct{})}
-		w.opts.Hosts = []Host{stuck}
+		w.hosts.list = []Host{stuck}
 		w.host.scripts["x"] = script{id: "x", extensions: []functions{adding(1)}}
 		begin := time.Now()
 		_, err := w.Load(t.Context(), JavaScript, Source{Name: "stuck.js", Data: []byte("x")})

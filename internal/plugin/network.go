@@ -96,9 +96,9 @@ func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork, start 
 // settled keeps the reason if a plugin of the network was not accepted, and forgets an older one if it was.
 func (f *Folder) settled(src Source, err error) error {
 	if err != nil {
-		f.manager.reject(src, err)
+		f.manager.Rejections.add(src, err)
 	} else {
-		f.manager.forgetRejection(src)
+		f.manager.Rejections.forget(src)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ type Plugin struct {
 	// running is how many calls of all extensions are under way.
 	running   atomic.Int64
 	excess    excess
-	timetable *timetable
+	timetable *Timetable
 	// deliveries and granted are those of the manager.
 	deliveries *deliveries
 	granted    *Granted

@@ -3,8 +3,10 @@
 package plugin
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.org/app/internal/apierr"
@@ -17,31 +19,38 @@ type Rejected struct {
 	At         time.Time
 }
 
-// Rejected returns the files that could not be loaded, by their names, each with the newest reason.
-func (m *Manager) Rejected() []Rejected {
-	m.listMu.RLock()
-	defer m.listMu.RUnlock()
-	return slices.SortedStableFunc(slices.Values(m.rejected), func(a, b Rejected) int { return strings.Compare(a.Name, b.Name) })
+// Rejections are the files that could not be loaded.
+type Rejections struct {
+	logger *slog.Logger
+	mu     sync.RWMutex
+	list   []Rejected
 }
 
-// reject keeps why a file was not loaded.
-func (m *Manager) reject(src Source, err error) {
+// All returns the files that could not be loaded, by their names, each with the newest reason.
+func (rs *Rejections) All() []Rejected {
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
+	return slices.SortedStableFunc(slices.Values(rs.list), func(a, b Rejected) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// add keeps why a file was not loaded.
+func (rs *Rejections) add(src Source, err error) {
 	reason := apierr.From(err).Reason
-	m.opts.Logger.Warn("plugin rejected", "file", src.Name, "reason", reason)
-	m.forgetRejection(src)
-	m.listMu.Lock()
-	defer m.listMu.Unlock()
-	if m.rejected = append(m.rejected, Rejected{Name: src.Name, Path: src.Path, Reason: reason, At: time.Now().UTC().Truncate(time.Millisecond)}); len(m.rejected) > maxRejected {
-		m.rejected = slices.Delete(m.rejected, 0, 1)
+	rs.logger.Warn("plugin rejected", "file", src.Name, "reason", reason)
+	rs.forget(src)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.list = append(rs.list, Rejected{Name: src.Name, Path: src.Path, Reason: reason, At: time.Now().UTC().Truncate(time.Millisecond)}); len(rs.list) > maxRejected {
+		rs.list = slices.Delete(rs.list, 0, 1)
 	}
 }
 
 // maxRejected bounds how many rejections are kept.
 const maxRejected = 100
 
-// forgetRejection forgets that a file was rejected.
-func (m *Manager) forgetRejection(src Source) {
-	m.listMu.Lock()
-	defer m.listMu.Unlock()
-	m.rejected = slices.DeleteFunc(slices.Clone(m.rejected), func(r Rejected) bool { return r.Name == src.Name && r.Path == src.Path })
+// forget forgets that a file was rejected.
+func (rs *Rejections) forget(src Source) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.list = slices.DeleteFunc(slices.Clone(rs.list), func(r Rejected) bool { return r.Name == src.Name && r.Path == src.Path })
 }

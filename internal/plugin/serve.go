@@ -218,7 +218,7 @@ func (s *Endpoints) serve(ctx context.Context, e *PublishedEndpoint, request *En
 	if e.ContentType != "" {
 		return s.serveContent(ctx, e, request, b, maxBytes)
 	}
-	t := s.m.tracer.endpoint(ctx, e)
+	t := s.m.Calls.tracer.endpoint(ctx, e)
 	data, value, err := e.answer(t.begin(ctx, e.member), request, b, maxBytes)
 	if t != nil {
 		if e.Result != nil {
@@ -299,7 +299,7 @@ func (s *Endpoints) serveContent(ctx context.Context, e *PublishedEndpoint, requ
 	c.left.Store(maxBytes)
 	s.m.tellers.Go(func() {
 		defer close(c.done)
-		t := s.m.tracer.endpoint(ctx, e)
+		t := s.m.Calls.tracer.endpoint(ctx, e)
 		defer t.end()
 		_, err := e.member.call(t.begin(ctx, e.member), ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(c)}, nil)
 		if t != nil {

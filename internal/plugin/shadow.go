@@ -197,7 +197,7 @@ func (s *shadow) try(c *copied) {
 		count = &s.equal
 	}
 	if count != &s.equal {
-		s.samples.Keep(s.manager.tracer.traces.Sample(pair))
+		s.samples.Keep(s.manager.Calls.tracer.traces.Sample(pair))
 	}
 	count.Add(1)
 	s.calls.Add(1)
@@ -206,7 +206,7 @@ func (s *shadow) try(c *copied) {
 // pass lets the extensions of the candidate do what those of the plugin did. A pipeline is not answered: what counts is the
 // value after it.
 func (s *shadow) pass(c *copied) (value any, answered bool, err error) {
-	bounds := s.manager.boundsOf(c.method)
+	bounds := s.manager.Calls.boundsOf(c.method)
 	args := c.args
 	if c.method.Mode == Pipeline {
 		value = args[0]

@@ -216,14 +216,14 @@ func TestShadowAnswersNobody(t *testing.T) {
 	points := []*Point{UserAuthenticator, ConferenceServiceProvider}
 	w.add("one", functions{class: "A", points: []*Point{UserAuthenticator}, calls: answers(nil)})
 	w.try("one", Split{Percentage: 100, Shadow: true}, functions{class: "A", points: points, calls: answers(false)})
-	if _, ok, err := Ask[bool](t.Context(), w.Manager, Authenticate, &UserLoginInfo{UserID: 1}); ok || err != nil {
+	if _, ok, err := Ask[bool](t.Context(), w.Calls, Authenticate, &UserLoginInfo{UserID: 1}); ok || err != nil {
 		t.Error(ok, err)
 	}
 	w.counted("one", ShadowCounts{Calls: 1, Different: 1})
-	if w.HasAny(ConferenceServiceProvider) || w.Has(CountActiveMeetings) || !w.Has(Authenticate) {
+	if w.Calls.HasAny(ConferenceServiceProvider) || w.Calls.Has(CountActiveMeetings) || !w.Calls.Has(Authenticate) {
 		t.Error("a shadow offers what its plugin does not")
 	}
-	if _, ok, err := Ask[int32](t.Context(), w.Manager, CountActiveMeetings, int64(1)); ok || err != nil {
+	if _, ok, err := Ask[int32](t.Context(), w.Calls, CountActiveMeetings, int64(1)); ok || err != nil {
 		t.Error(ok, err)
 	}
 	w.counted("one", ShadowCounts{Calls: 2, Different: 2})
@@ -254,15 +254,15 @@ func TestShadowOfObservers(t *testing.T) {
 			t.Errorf("told were %q, want %q", got, want)
 		}
 	}
-	w.Tell(t.Context(), HandleNotification, nil, []int64{4, 5}, []int64{6})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{4, 5}, []int64{6})
 	want("1[[4 5] [6]]", "2[[4 5] [6]]")
-	w.Tell(t.Context(), HandleAdminAction, &AdminAction{})
+	w.Calls.Tell(t.Context(), HandleAdminAction, &AdminAction{})
 	want("1[]", "2[]")
 	w.Trials.Resplit("one", Split{UserIDs: []int64{5}})
-	w.Tell(t.Context(), HandleNotification, nil, []int64{4, 5}, []int64{6})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{4, 5}, []int64{6})
 	want("1[[4 5] [6]]", "2[[5] []]")
-	w.Tell(t.Context(), HandleDomainEvents, []DomainEvent{})
-	w.Tell(t.Context(), HandleNotification, nil, []int64{4}, []int64{})
+	w.Calls.Tell(t.Context(), HandleDomainEvents, []DomainEvent{})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{4}, []int64{})
 	want("1[[4] []]", "1[]")
 	w.counted("one", ShadowCounts{Calls: 3, Equal: 3})
 }

@@ -45,7 +45,7 @@ func (s Source) place() int {
 // other roles is accepted; one for this process must get along with what is loaded, apart from a plugin of the cluster
 // with the same id.
 func (m *Manager) Inspect(ctx context.Context, l Language, src Source) (*Plugin, error) {
-	host, err := m.host(l)
+	host, err := m.hosts.of(l)
 	if err != nil {
 		return nil, err
 	}

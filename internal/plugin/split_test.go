@@ -95,7 +95,7 @@ func (w *world) try(id string, s Split, f ...functions) *Plugin {
 }
 
 func (w *world) transformFor(user int64) (int64, error) {
-	r, err := Pass(w.t.Context(), w.Manager, TransformRequest, &ClientRequest{UserID: user})
+	r, err := Pass(w.t.Context(), w.Calls, TransformRequest, &ClientRequest{UserID: user})
 	return r.RequestID, err
 }
 
@@ -119,7 +119,7 @@ func TestSplitOfCalls(t *testing.T) {
 	candidate := w.try("one", Split{UserIDs: []int64{5}}, named("B", adding(10)), named("C", adding(20)))
 	w.wantFor(4, 3003)
 	w.wantFor(5, 3030)
-	w.Manager.quarantine(candidate.members[0], "it is lost")
+	w.Recovery.quarantine(candidate.members[0], "it is lost")
 	w.wantFor(5, 3003)
 	if w.Unavailable() != "" {
 		t.Errorf("unavailable: %s", w.Unavailable())
@@ -171,19 +171,19 @@ func TestSplitOfObservers(t *testing.T) {
 		}
 		told = nil
 	}
-	w.Tell(t.Context(), HandleNotification, nil, []int64{4, 5, 6}, []int64{6})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{4, 5, 6}, []int64{6})
 	want("1[[4] []]", "2[[5 6] [6]]")
-	w.Tell(t.Context(), HandleNotification, nil, []int64{4}, []int64{})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{4}, []int64{})
 	want("1[[4] []]")
-	w.Tell(t.Context(), HandleNotification, nil, []int64{}, []int64{5})
+	w.Calls.Tell(t.Context(), HandleNotification, nil, []int64{}, []int64{5})
 	want("2[[] [5]]")
-	w.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 5}, nil)
+	w.Calls.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 5}, nil)
 	want("2[<nil>]")
-	w.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 4}, nil)
+	w.Calls.Tell(t.Context(), GoOnline, &ClientSessions{UserID: 4}, nil)
 	want("1[<nil>]")
-	w.Tell(t.Context(), HandleAdminAction, &AdminAction{})
+	w.Calls.Tell(t.Context(), HandleAdminAction, &AdminAction{})
 	want("1[]")
-	w.Tell(t.Context(), HandleDomainEvents, []DomainEvent{})
+	w.Calls.Tell(t.Context(), HandleDomainEvents, []DomainEvent{})
 	want("1[]")
 }
 
@@ -217,7 +217,7 @@ func TestSplitAllocates(t *testing.T) {
 	request := &ClientRequest{UserID: 5}
 	allocations := func() float64 {
 		return testing.AllocsPerRun(100, func() {
-			if _, err := Pass(t.Context(), w.Manager, TransformRequest, request); err != nil {
+			if _, err := Pass(t.Context(), w.Calls, TransformRequest, request); err != nil {
 				t.Error(err)
 			}
 		})

@@ -32,8 +32,8 @@ const (
 	claimPause = time.Second
 )
 
-// timetable runs the schedules of the plugins of a process, and has what became of them.
-type timetable struct {
+// A Timetable runs the schedules of the plugins of a process, and has what became of them.
+type Timetable struct {
 	m       *Manager
 	mu      sync.Mutex
 	entries map[scheduleKey]*timetableEntry
@@ -70,7 +70,7 @@ type ScheduleInfo struct {
 }
 
 // info returns what there is to know of the schedules of an extension.
-func (t *timetable) info(b *member) (list []ScheduleInfo) {
+func (t *Timetable) info(b *member) (list []ScheduleInfo) {
 	s, ok := b.Extension.(Scheduler)
 	if !ok {
 		return nil
@@ -91,7 +91,7 @@ func (t *timetable) info(b *member) (list []ScheduleInfo) {
 }
 
 // entry returns the entry of a schedule, which is made if there is none. The timetable is locked.
-func (t *timetable) entry(key scheduleKey) *timetableEntry {
+func (t *Timetable) entry(key scheduleKey) *timetableEntry {
 	e := t.entries[key]
 	if e == nil {
 		e = &timetableEntry{}
@@ -111,7 +111,7 @@ func (e *timetableEntry) begin() bool {
 }
 
 // each visits the schedules of all extensions, also of those that are not started.
-func (t *timetable) each(visit func(b *member, s *Schedule)) {
+func (t *Timetable) each(visit func(b *member, s *Schedule)) {
 	for _, p := range t.m.Plugins() {
 		if p.released.Load() {
 			continue
@@ -134,13 +134,13 @@ func (m *member) keyOf(s *Schedule) scheduleKey {
 }
 
 // run runs schedules at their times until the manager is closed.
-func (t *timetable) run() {
+func (t *Timetable) run() {
 	for t.m.sleep(t.runDue(time.Now())) {
 	}
 }
 
 // runDue runs what is due, and says how long to wait.
-func (t *timetable) runDue(now time.Time) time.Duration {
+func (t *Timetable) runDue(now time.Time) time.Duration {
 	wake := now.Add(lookInterval)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +161,7 @@ func (t *timetable) runDue(now time.Time) time.Duration {
 }
 
 // look runs a schedule if it is due, and says when to look again; the zero time is at any time. The timetable is locked.
-func (t *timetable) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
+func (t *Timetable) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
 	if !b.runsSchedules() {
 		e.schedule, e.next, e.idle = s, time.Time{}, now
 		return time.Time{}
@@ -204,7 +204,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // runSlot runs a schedule if this process is to run it. until is the next slot.
-func (t *timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
+func (t *Timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
 	mine, err := t.claim(b, s, slot, until)
 	if err != nil {
 		err = fmt.Errorf("claim the slot: %w", err)
@@ -233,7 +233,7 @@ func (t *timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, unt
 }
 
 // claim reports whether this process is to run a slot. While the store does not answer it tries again, until the next slot.
-func (t *timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
+func (t *Timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
 	if !s.LeaderOnly || t.m.opts.Slots == nil {
 		return true, nil
 	}
@@ -250,7 +250,7 @@ func (t *timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, 
 
 // call calls the function of a schedule within the limits of calls. An extension that was replaced meanwhile gives
 // its place to its successor.
-func (t *timetable) call(b *member, s *Schedule, slot time.Time) error {
+func (t *Timetable) call(b *member, s *Schedule, slot time.Time) error {
 	settings := t.m.opts.Settings()
 	limits := bounds{time: time.Duration(settings.ScheduleTimeoutMillis) * time.Millisecond, calls: int64(settings.Limits.ConcurrentCalls)}
 	args := []any{s.Name, slot}
@@ -263,7 +263,7 @@ func (t *timetable) call(b *member, s *Schedule, slot time.Time) error {
 		if !b.started.Load() {
 			return nil // It was paused or stopped in this moment.
 		}
-		traced := t.m.tracer.schedule(ctx, s)
+		traced := t.m.Calls.tracer.schedule(ctx, s)
 		_, err := b.call(traced.begin(ctx, b), RunSchedule, limits, args, nil)
 		traced.called(b, err)
 		traced.end()
@@ -280,7 +280,7 @@ func (t *timetable) call(b *member, s *Schedule, slot time.Time) error {
 }
 
 // successor finds the extension of a newer version that has the same schedule; it is nil if there is none.
-func (t *timetable) successor(b *member, s *Schedule) *member {
+func (t *Timetable) successor(b *member, s *Schedule) *member {
 	for _, p := range t.m.Plugins() {
 		for _, other := range p.members {
 			if other == b || !other.succeeds(b) {

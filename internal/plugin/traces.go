@@ -29,10 +29,10 @@ type traced struct {
 
 // Recording reports whether calls may be recorded, so that it is worth while to tell which request they are made for
 // (ForRequest).
-func (m *Manager) Recording() bool { return m.tracer.on() }
+func (cs *Calls) Recording() bool { return cs.tracer.on() }
 
 // Traces returns what records calls; nil if nothing does.
-func (m *Manager) Traces() *trace.Recorder { return m.tracer.traces }
+func (cs *Calls) Traces() *trace.Recorder { return cs.tracer.traces }
 
 // tracer begins the records of calls.
 type tracer struct{ traces *trace.Recorder }

@@ -17,8 +17,8 @@ import (
 func (w *world) traceAll(share float64) *trace.Recorder {
 	s := config.Default().Plugin.Traces
 	s.SampleRate = share
-	w.tracer.traces = trace.NewRecorder(s)
-	return w.tracer.traces
+	w.Calls.tracer.traces = trace.NewRecorder(s)
+	return w.Calls.tracer.traces
 }
 
 // TestTracesOfObservers records calls that nobody waits for, each by itself, and what consumers of events do.
@@ -33,8 +33,8 @@ func TestTracesOfObservers(t *testing.T) {
 	w.add("good", observes(nil))
 	w.add("bad", observes(&Exception{Message: "x"}))
 	admin := int64(3)
-	w.Tell(ForAdminRequest(t.Context(), &admin, "XYZ", "queryUsers"), HandleAdminAction, &AdminAction{})
-	w.Tell(ForAdminRequest(t.Context(), nil, "UVW", ""), HandleAdminAction, &AdminAction{})
+	w.Calls.Tell(ForAdminRequest(t.Context(), &admin, "XYZ", "queryUsers"), HandleAdminAction, &AdminAction{})
+	w.Calls.Tell(ForAdminRequest(t.Context(), nil, "UVW", ""), HandleAdminAction, &AdminAction{})
 	w.tellers.Wait()
 	for _, test := range []struct {
 		filter trace.Filter
@@ -65,13 +65,13 @@ func TestTracesOfOnlyOnes(t *testing.T) {
 			return map[string]string{"url": "https://x"}, nil
 		},
 	}})
-	if _, err := w.Run(ForUser(ForRequest(t.Context(), 1, 2, wire.KindDeleteGroup), 1), CancelMeeting, int64(1), int64(2)); err == nil {
+	if _, err := w.Calls.Run(ForUser(ForRequest(t.Context(), 1, 2, wire.KindDeleteGroup), 1), CancelMeeting, int64(1), int64(2)); err == nil {
 		t.Error("the plugin refused nothing")
 	}
 	if _, page := recorder.Find(trace.Filter{}, 0, 1); len(page) != 1 || page[0].RequestID != "2" || page[0].Steps[0].Reason != "not now" || page[0].Steps[0].Code != int32(apierr.IllegalArgument) {
 		t.Errorf("the trace is %+v", page)
 	}
-	if _, _, err := Ask[map[string]string](ForUser(ForRequest(t.Context(), 1, 2, wire.KindDeleteGroup), 9), w.Manager, QueryUserProfilePictureUploadInfo, int64(1), nil, nil, nil); err != nil {
+	if _, _, err := Ask[map[string]string](ForUser(ForRequest(t.Context(), 1, 2, wire.KindDeleteGroup), 9), w.Calls, QueryUserProfilePictureUploadInfo, int64(1), nil, nil, nil); err != nil {
 		t.Error(err)
 	}
 	if _, page := recorder.Find(trace.Filter{}, 0, 1); *page[0].UserID != 9 || page[0].RequestID != "" || *page[0].Steps[0].Changes[0].After != "***" {
@@ -85,11 +85,11 @@ func TestTracesThatAreOff(t *testing.T) {
 	w.traceAll(0)
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
-		tr := w.tracer.method(ctx, TransformRequest)
+		tr := w.Calls.tracer.method(ctx, TransformRequest)
 		_ = tr.begin(ctx, nil)
 		tr.called(nil, nil)
 		tr.end()
-		if w.Recording() {
+		if w.Calls.Recording() {
 			t.Error("it is recorded")
 		}
 	}); n != 0 {
@@ -100,13 +100,13 @@ func TestTracesThatAreOff(t *testing.T) {
 	request := &ClientRequest{}
 	allocations := func() float64 {
 		return testing.AllocsPerRun(1000, func() {
-			if _, err := Pass(ctx, w.Manager, TransformRequest, request); err != nil {
+			if _, err := Pass(ctx, w.Calls, TransformRequest, request); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	off := allocations()
-	w.tracer.traces = nil
+	w.Calls.tracer.traces = nil
 	if without := allocations(); off != without {
 		t.Errorf("a call allocates %v times, without a recorder %v times", off, without)
 	}
@@ -119,7 +119,7 @@ func BenchmarkTrace(b *testing.B) {
 		b.Run(strconv.FormatFloat(share, 'g', -1, 64), func(b *testing.B) {
 			s := config.Default().Plugin.Traces
 			s.SampleRate = share
-			m.tracer.traces = trace.NewRecorder(s)
+			m.Calls.tracer.traces = trace.NewRecorder(s)
 			extension := &member{Extension: &goExtension{functions{class: "A"}}, plugin: &Plugin{Descriptor: Descriptor{ID: "p", Version: "1"}}}
 			text, changed := "well, darn", "well, ****"
 			request := func(text *string) *ClientRequest {
@@ -129,7 +129,7 @@ func BenchmarkTrace(b *testing.B) {
 			ctx := context.Background()
 			b.ReportAllocs()
 			for b.Loop() {
-				t := m.tracer.method(ctx, TransformRequest)
+				t := m.Calls.tracer.method(ctx, TransformRequest)
 				_ = t.begin(ctx, extension)
 				if t != nil {
 					t.passed(extension, true, nil, before, after)

@@ -31,11 +31,11 @@ func (t *Trials) Try(ctx context.Context, l Language, src Source, s Split) (*Plu
 	p.trial.Store(true)
 	stable, ok := t.m.Find(p.ID)
 	if !ok {
-		t.m.discard(ctx, p)
+		t.m.hosts.discard(ctx, p)
 		return nil, apierr.New(apierr.ResourceNotFound, "there is no plugin %q that a candidate could be tried beside", p.ID)
 	}
 	if err := t.m.admit(p, stable); err != nil {
-		t.m.discard(ctx, p)
+		t.m.hosts.discard(ctx, p)
 		return nil, err
 	}
 	for _, b := range p.members {
@@ -71,18 +71,11 @@ func (t *Trials) prepare(ctx context.Context, l Language, src Source, isShadow b
 	}
 	p, err := t.m.prepareFor(ctx, host, src)
 	if err != nil {
-		t.closeHost(ctx, host, src.Name)
+		t.m.hosts.closeHost(ctx, host, src.Name)
 		return nil, err
 	}
 	p.shadow, p.host = true, host
 	return p, nil
-}
-
-// closeHost closes the host of a candidate.
-func (t *Trials) closeHost(ctx context.Context, host Host, name string) {
-	if err := host.Close(context.WithoutCancel(ctx)); err != nil {
-		t.m.opts.Logger.Warn("the host of a candidate could not be closed", "plugin", name, "error", err)
-	}
 }
 
 // seat lets calls come to a candidate from now on. old is the one that it replaces, nil if there is none.
@@ -106,7 +99,7 @@ func (t *Trials) seat(p *Plugin, s Split) (old *Plugin, err error) {
 	}
 	t.set(p.ID, next)
 	t.m.publish(t.m.Plugins())
-	t.m.attend(p)
+	t.m.Recovery.attend(p)
 	return old, nil
 }
 
@@ -215,15 +208,4 @@ func (t *Trials) promote(id string) (stable, candidate *Plugin, err error) {
 	t.set(id, nil)
 	t.m.publish(all)
 	return stable, candidate, nil
-}
-
-// withTrials returns what is loaded, and after that the candidates.
-func (m *Manager) withTrials() []*Plugin {
-	m.listMu.RLock()
-	defer m.listMu.RUnlock()
-	list := slices.Clone(m.list)
-	for _, s := range m.Trials.splits {
-		list = append(list, s.candidate)
-	}
-	return list
 }

@@ -175,12 +175,12 @@ func (f *Folder) postpone(ctx context.Context, uploads []Upload, list []candidat
 		added[i], plugins[i] = Added{Plugin: c.plugin, Waits: true}, c.plugin
 	}
 	behalf := SameBehalf(f.manager.ctx, ctx)
-	f.manager.postpone(plugins, func() {
+	f.manager.Waiting.postpone(plugins, func() {
 		_, errs := f.AddAll(behalf, uploads...)
 		for i, err := range errs {
 			if err != nil {
 				src, _ := uploads[i].Source() // It was accepted before.
-				f.manager.reject(src, err)
+				f.manager.Rejections.add(src, err)
 			}
 		}
 	})

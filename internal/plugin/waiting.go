@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -18,10 +19,12 @@ type Waiting struct {
 	Since   time.Time
 }
 
-// waitingVersions are the versions that wait.
-type waitingVersions struct {
-	mu   sync.Mutex
-	list []waitingUpload
+// WaitingVersions are the versions that wait.
+type WaitingVersions struct {
+	*work
+	logger *slog.Logger
+	mu     sync.Mutex
+	list   []waitingUpload
 	// held are ids of plugins whose versions wait a little longer, as often as somebody wants that.
 	held []string
 }
@@ -44,11 +47,11 @@ func (u waitingUpload) ready() bool {
 	return !slices.ContainsFunc(u.plugins, func(p *Plugin) bool { return !p.Missing().IsEmpty() })
 }
 
-// Waiting returns the version that waits to take the place of the plugin with an id.
-func (m *Manager) Waiting(id string) (Waiting, bool) {
-	m.waiting.mu.Lock()
-	defer m.waiting.mu.Unlock()
-	for _, u := range m.waiting.list {
+// Find returns the version that waits to take the place of the plugin with an id.
+func (w *WaitingVersions) Find(id string) (Waiting, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, u := range w.list {
 		for _, p := range u.plugins {
 			if p.ID == id {
 				return Waiting{p.Descriptor, p.Digest, p.Missing(), u.since}, true
@@ -59,52 +62,52 @@ func (m *Manager) Waiting(id string) (Waiting, bool) {
 }
 
 // postpone keeps plugins that wait for grants until they have them, instead of earlier ones with their ids.
-func (m *Manager) postpone(plugins []*Plugin, again func()) {
+func (w *WaitingVersions) postpone(plugins []*Plugin, again func()) {
 	for _, p := range plugins {
-		m.forgetWaiting(p.ID)
-		m.opts.Logger.Warn("a version of a plugin waits for a grant, and the one before it goes on", "plugin", p.ID, "version", p.Version, "missing", p.Missing().String())
+		w.forget(p.ID)
+		w.logger.Warn("a version of a plugin waits for a grant, and the one before it goes on", "plugin", p.ID, "version", p.Version, "missing", p.Missing().String())
 	}
-	m.waiting.mu.Lock()
-	m.waiting.list = append(m.waiting.list, waitingUpload{plugins, time.Now().UTC().Truncate(time.Millisecond), again})
-	m.waiting.mu.Unlock()
-	m.resume() // They may have been granted meanwhile.
+	w.mu.Lock()
+	w.list = append(w.list, waitingUpload{plugins, time.Now().UTC().Truncate(time.Millisecond), again})
+	w.mu.Unlock()
+	w.resume() // They may have been granted meanwhile.
 }
 
-// HoldWaiting lets versions of plugins wait until release is called, whatever is granted meanwhile: a grant that comes with
+// Hold lets versions of plugins wait until release is called, whatever is granted meanwhile: a grant that comes with
 // another version is not for them before that one was accepted, and is gone if it was not.
-func (m *Manager) HoldWaiting(ids ...string) (release func()) {
-	m.waiting.mu.Lock()
-	defer m.waiting.mu.Unlock()
-	m.waiting.held = append(m.waiting.held, ids...)
+func (w *WaitingVersions) Hold(ids ...string) (release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = append(w.held, ids...)
 	return func() {
-		m.waiting.mu.Lock()
+		w.mu.Lock()
 		for _, id := range ids {
-			i := slices.Index(m.waiting.held, id)
-			m.waiting.held = slices.Delete(m.waiting.held, i, i+1)
+			i := slices.Index(w.held, id)
+			w.held = slices.Delete(w.held, i, i+1)
 		}
-		m.waiting.mu.Unlock()
-		m.resume()
+		w.mu.Unlock()
+		w.resume()
 	}
 }
 
 // resume installs what waits for nothing any more.
-func (m *Manager) resume() {
-	m.waiting.mu.Lock()
-	defer m.waiting.mu.Unlock()
-	m.waiting.list = slices.DeleteFunc(m.waiting.list, func(u waitingUpload) bool {
-		ready := u.ready() && m.ctx.Err() == nil && !slices.ContainsFunc(m.waiting.held, u.has)
+func (w *WaitingVersions) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = slices.DeleteFunc(w.list, func(u waitingUpload) bool {
+		ready := u.ready() && w.ctx.Err() == nil && !slices.ContainsFunc(w.held, u.has)
 		if ready {
-			m.tellers.Go(u.again)
+			w.tellers.Go(u.again)
 		}
 		return ready
 	})
 }
 
-// forgetWaiting drops what waits to take the place of the plugin with an id, which is gone or has another version.
-func (m *Manager) forgetWaiting(id string) {
-	m.waiting.mu.Lock()
-	defer m.waiting.mu.Unlock()
-	m.waiting.list = slices.DeleteFunc(m.waiting.list, func(u waitingUpload) bool { return u.has(id) })
+// forget drops what waits to take the place of the plugin with an id, which is gone or has another version.
+func (w *WaitingVersions) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = slices.DeleteFunc(w.list, func(u waitingUpload) bool { return u.has(id) })
 }
 
 // waitsBehind reports whether the plugin cannot take the place of a version that runs before it is granted what it asks for.

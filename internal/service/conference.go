@@ -15,11 +15,11 @@ import (
 // A Conference lets a plugin hold meetings: it is the Provider of package meeting.
 type Conference struct {
 	// Plugins returns where the plugin is; nil is nowhere.
-	Plugins func() *plugin.Manager
+	Plugins func() *plugin.Calls
 }
 
 // has returns the plugins if one of them has a function.
-func (c Conference) has(m *plugin.Method) (*plugin.Manager, bool) {
+func (c Conference) has(m *plugin.Method) (*plugin.Calls, bool) {
 	plugins := c.Plugins()
 	return plugins, has(plugins, m)
 }

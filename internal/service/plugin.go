@@ -15,11 +15,11 @@ import (
 )
 
 // has reports whether plugins take part in something. Without plugins it costs next to nothing.
-func has(plugins *plugin.Manager, m *plugin.Method) bool { return plugins != nil && plugins.Has(m) }
+func has(plugins *plugin.Calls, m *plugin.Method) bool { return plugins != nil && plugins.Has(m) }
 
 // hooks lets plugins take part in the requests of clients.
 type hooks struct {
-	plugins  *plugin.Manager
+	plugins  *plugin.Calls
 	notifier *Notifier
 	logger   *slog.Logger
 }

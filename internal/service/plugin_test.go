@@ -35,7 +35,7 @@ func (w *world) plugins(point string, functions ...string) *notebook {
 		Roles: []role.Role{role.Service}, Hosts: []plugin.Host{host}, Logger: slog.New(slog.DiscardHandler),
 		Settings: func() config.Plugin { return settings },
 	})
-	w.options.Plugins = manager
+	w.options.Plugins = manager.Calls
 	w.dispatcher = service.New(w.options)
 	w.T.Cleanup(func() {
 		w.notifier.Flush()

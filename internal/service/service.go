@@ -50,7 +50,7 @@ type Options struct {
 	Notifier      *Notifier
 	Presence      *presence.Directory
 	// Plugins take part in answering requests. It may be nil.
-	Plugins *plugin.Manager
+	Plugins *plugin.Calls
 	// Settings returns the current rules, NearbyLimits how far users may search for others.
 	Settings     func() config.Service
 	NearbyLimits func() presence.NearbyLimits

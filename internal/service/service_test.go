@@ -95,7 +95,7 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 			o.Deliverer = &service.Deliverer{Notifier: w.notifier, Settings: func() config.Notification { return w.Rules.Notification }}
 		},
 		Meetings: func(o *meeting.Options) {
-			o.Provider = service.Conference{Plugins: func() *plugin.Manager { return w.options.Plugins }}
+			o.Provider = service.Conference{Plugins: func() *plugin.Calls { return w.options.Plugins }}
 		},
 	})
 	w.options = service.Options{

@@ -16,7 +16,7 @@ import (
 
 // storageHandlers lets plugins answer requests about pictures and attachments. What no plugin could make sense of is refused
 // before.
-type storageHandlers struct{ plugins *plugin.Manager }
+type storageHandlers struct{ plugins *plugin.Calls }
 
 // info asks the plugin that keeps files how to transfer one.
 func (h storageHandlers) info(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {

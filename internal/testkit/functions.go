@@ -243,7 +243,7 @@ func (s *script) advance(ctx context.Context, ms float64) (none, error) {
 	}
 	manager, target := v.app.PluginManager(), v.clock.Now().Add(millis(ms))
 	for {
-		slot := manager.NextSlot(v.clock.Now())
+		slot := manager.Timetable.NextSlot(v.clock.Now())
 		if slot.IsZero() || slot.After(target) {
 			return none{}, v.clock.Advance(ctx, target.Sub(v.clock.Now()), v.heldRequests)
 		}
@@ -268,7 +268,7 @@ func (v *server) runSlot(ctx context.Context, manager *plugin.Manager, slot time
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		manager.RunSlot(slot)
+		manager.Timetable.RunSlot(slot)
 	}()
 	for {
 		select {
@@ -304,10 +304,10 @@ func (s *script) callPoint(ctx context.Context, m *plugin.Method, args []any) (a
 		return nil, err
 	}
 	manager := v.app.PluginManager()
-	if !manager.Has(m) {
+	if !manager.Calls.Has(m) {
 		return nil, fmt.Errorf("call: the plugin has no %s.%s", m.Point.Name, m.Name)
 	}
-	return manager.Invoke(ctx, m, args)
+	return manager.Calls.Invoke(ctx, m, args)
 }
 
 // An adminInput is a request of an administrator.

@@ -12,18 +12,8 @@ import (
 	"testing"
 )
 
-// size is how many methods a type has, and in how many files.
-type size struct{ methods, files int }
-
-func (s size) exceeds(limit size) bool { return s.methods > limit.methods || s.files > limit.files }
-
-// typeLimit bounds every type: one that has more is several nouns under one name.
-var typeLimit = size{50, 10}
-
-// largeTypes are larger, and may not grow. A number here may only become smaller; a type that fits the limit leaves the list.
-var largeTypes = map[string]size{
-	"internal/plugin.Manager": {85, 16},
-}
+// maxMethods and maxFiles bound the methods of a type and the files that they are in: one that has more is several nouns under one name.
+const maxMethods, maxFiles = 50, 10
 
 // TestTypesAreSmall bounds the methods of a type and the files that they are in. Generated code and tests do not count.
 func TestTypesAreSmall(t *testing.T) {
@@ -51,20 +41,8 @@ func TestTypesAreSmall(t *testing.T) {
 		}
 	})
 	for name, n := range methods {
-		got := size{n, len(files[name])}
-		limit, large := largeTypes[name]
-		switch {
-		case large && !got.exceeds(typeLimit):
-			t.Errorf("%s has %d methods in %d files, which is not too large any more: take it off the list", name, got.methods, got.files)
-		case large && got.exceeds(limit):
-			t.Errorf("%s has %d methods in %d files and was to shrink, from %d in %d; give what is new a type of its own", name, got.methods, got.files, limit.methods, limit.files)
-		case !large && got.exceeds(typeLimit):
-			t.Errorf("%s has %d methods in %d files, more than %d in %d; which nouns does it hold?", name, got.methods, got.files, typeLimit.methods, typeLimit.files)
-		}
-	}
-	for name := range largeTypes {
-		if methods[name] == 0 {
-			t.Errorf("%s is on the list of large types, but does not exist", name)
+		if len(files[name]) > maxFiles || n > maxMethods {
+			t.Errorf("%s has %d methods in %d files, more than %d in %d; which nouns does it hold?", name, n, len(files[name]), maxMethods, maxFiles)
 		}
 	}
 }

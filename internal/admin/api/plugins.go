@@ -231,7 +231,7 @@ type waitingRecord struct {
 }
 
 func (h pluginHandlers) waiting(id string) *waitingRecord {
-	w, ok := h.Manager.Waiting(id)
+	w, ok := h.Manager.Waiting.Find(id)
 	if !ok {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (h pluginHandlers) query(ctx context.Context, in *pluginQuery) ([]pluginRec
 	if !in.IncludeRejected {
 		return list, nil
 	}
-	for _, r := range h.Manager.Rejected() {
+	for _, r := range h.Manager.Rejections.All() {
 		if wanted(r.Name) {
 			list = append(list, pluginRecord{
 				ID: r.Name, Extensions: []extensionRecord{}, Rejected: &rejectionRecord{Reason: r.Reason, File: baseName(r.Path), Date: admin.Date{Time: r.At}},

@@ -174,7 +174,7 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 				ids = append(ids, plugins[i].ID)
 			}
 		}
-		defer h.Manager.HoldWaiting(ids...)()
+		defer h.Manager.Waiting.Hold(ids...)()
 		var err error
 		if undo, err = h.grantUploads(ctx, c, uploads, plugins, errs); err != nil {
 			return nil, err

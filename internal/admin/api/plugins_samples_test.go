@@ -31,7 +31,7 @@ func TestPluginRolloutSamples(t *testing.T) {
 		{name: "without the permission", as: "roller", method: "GET", target: "/plugins/rollouts/samples?id=1", status: 401, want: `~the permission PLUGIN_TRACE_QUERY is needed`},
 	})
 	ctx := plugin.ForRequest(t.Context(), 5, 7, wire.KindCreateMessage)
-	if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, h.plugins, plugin.HandleRequest, &plugin.ClientRequest{UserID: 5, ClientIP: "10.0.0.1"}); err == nil {
+	if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, h.plugins.Calls, plugin.HandleRequest, &plugin.ClientRequest{UserID: 5, ClientIP: "10.0.0.1"}); err == nil {
 		t.Error("the plugin did not fail")
 	}
 	want := regexp.MustCompile(`"records":\[\{"nodeId":"node1","date":"[^"]+","requestId":"7","request":"` + wire.KindCreateMessage.String() + `","userId":5,"extensionPoint":"ClientRequestHandler","function":"handle",` +

@@ -40,7 +40,7 @@ type pluginHarness struct {
 // gatherTraces gathers those of node1 and node2, which are this process and one without traces.
 func (h *harness) gatherTraces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
 	sources := make([]trace.Source, 2)
-	for i, r := range []*trace.Recorder{h.plugins.Traces(), nil} {
+	for i, r := range []*trace.Recorder{h.plugins.Calls.Traces(), nil} {
 		sources[i] = trace.Source{
 			ProcessID: fmt.Sprint("P", i+1), Nodes: []trace.Node{{ID: fmt.Sprint("node", i+1), Role: role.Service}},
 			List: func(_ context.Context, f trace.Filter, limit int) (trace.Listing, error) {

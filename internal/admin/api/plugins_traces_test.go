@@ -19,10 +19,10 @@ func TestPluginTraces(t *testing.T) {
 	load := func(h *harness) {
 		s := h.pluginSettings.Traces
 		s.UserIDs, s.RequestIDs = []int64{5}, []string{"8"}
-		h.plugins.Traces().Configure(s)
+		h.plugins.Calls.Traces().Configure(s)
 		for id, request := range map[int64]int64{5: 7, 6: 8, 9: 9} {
 			ctx := plugin.ForRequest(t.Context(), id, request, wire.KindCreateMessage)
-			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, h.plugins, plugin.HandleRequest, &plugin.ClientRequest{}); err == nil {
+			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, h.plugins.Calls, plugin.HandleRequest, &plugin.ClientRequest{}); err == nil {
 				t.Error("the plugin did not fail")
 			}
 		}

@@ -278,7 +278,7 @@ func (p *Plugins) Report() Report {
 		}
 		r.Loaded = append(r.Loaded, line)
 	}
-	for _, rejected := range p.Manager.Rejected() {
+	for _, rejected := range p.Manager.Rejections.All() {
 		reason := rejected.Reason
 		if !strings.HasPrefix(reason, rejected.Name) {
 			reason = rejected.Name + ": " + reason
@@ -298,7 +298,7 @@ type adminWatcher struct {
 }
 
 // Wants implements admin.Watcher.
-func (w adminWatcher) Wants() bool { return w.manager.Has(plugin.HandleAdminAction) }
+func (w adminWatcher) Wants() bool { return w.manager.Calls.Has(plugin.HandleAdminAction) }
 
 // Record implements admin.Watcher.
 func (w adminWatcher) Record(ctx context.Context, r *admin.Record) {
@@ -315,7 +315,7 @@ func (w adminWatcher) Record(ctx context.Context, r *admin.Record) {
 	if action.Params == nil {
 		action.Params = map[string]any{}
 	}
-	w.manager.Tell(plugin.InRole(ctx, w.role), plugin.HandleAdminAction, action)
+	w.manager.Calls.Tell(plugin.InRole(ctx, w.role), plugin.HandleAdminAction, action)
 }
 
 var _ admin.Watcher = adminWatcher{}

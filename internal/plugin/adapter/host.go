@@ -27,7 +27,9 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
 		Server: p.opts.Server, Log: p.opts.Logger, LogLines: p.logLines,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
-		Broken:      func(m plugin.Module, class, why string, again bool) { p.QuarantineModule(m, class, why, again) },
+		Broken: func(m plugin.Module, class, why string, again bool) {
+			p.Recovery.QuarantineModule(m, class, why, again)
+		},
 		// Plugins are trusted to stop the server.
 		Exit:       func(_ string, status int) { p.opts.Exit(status) },
 		RefuseExit: !c.AllowExit,

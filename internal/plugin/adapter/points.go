@@ -20,10 +20,10 @@ import (
 
 // Authenticate asks plugins whether somebody may log in.
 func (p *Plugins) Authenticate(ctx context.Context, r *login.Request) (login.Opinion, error) {
-	if !p.Manager.Has(plugin.Authenticate) {
+	if !p.Manager.Calls.Has(plugin.Authenticate) {
 		return login.NoOpinion, nil
 	}
-	accepted, answered, err := plugin.Ask[bool](plugin.ForUser(ctx, r.UserID), p.Manager, plugin.Authenticate, &plugin.UserLoginInfo{
+	accepted, answered, err := plugin.Ask[bool](plugin.ForUser(ctx, r.UserID), p.Manager.Calls, plugin.Authenticate, &plugin.UserLoginInfo{
 		Version: r.Version, UserID: r.UserID, Password: r.Password, LoggingInDeviceType: r.Device, DeviceDetails: r.DeviceDetails,
 		UserStatus: r.UserStatus, Location: locationOf(r.Location), IP: r.IP.String(),
 	})
@@ -70,18 +70,18 @@ func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.Clien
 
 // SessionOpened tells plugins that somebody came online.
 func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
-	if p.Manager.Has(plugin.GoOnline) {
+	if p.Manager.Calls.Has(plugin.GoOnline) {
 		opened := sessionOf(s)
-		p.Manager.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
+		p.Manager.Calls.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOnline, p.sessionsOf(s.UserID, all), &opened)
 	}
 	p.tellOfSession("SESSION_OPENED", s)
 }
 
 // tellOfSession tells plugins of an event of a session.
 func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
-	if p.Manager.Has(plugin.HandleDomainEvents) {
+	if p.Manager.Calls.Has(plugin.HandleDomainEvents) {
 		session, user := int64(s.ID), s.UserID
-		p.Manager.TellEvents(plugin.InRole(plugin.ForUser(context.Background(), s.UserID), role.Gateway), []plugin.DomainEvent{
+		p.Manager.Calls.TellEvents(plugin.InRole(plugin.ForUser(context.Background(), s.UserID), role.Gateway), []plugin.DomainEvent{
 			{Type: kind, Date: time.Now().UTC().Truncate(time.Millisecond), UserID: &user, SessionID: &session},
 		})
 	}
@@ -90,7 +90,7 @@ func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
 // SessionClosed tells plugins that a session ended.
 func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
 	p.tellOfSession("SESSION_CLOSED", s)
-	if !p.Manager.Has(plugin.GoOffline) {
+	if !p.Manager.Calls.Has(plugin.GoOffline) {
 		return
 	}
 	reason := &plugin.CloseReason{CloseStatus: int32(why.Status), Reason: why.Reason}
@@ -98,23 +98,25 @@ func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why
 		code := int32(why.Code)
 		reason.Code = &code
 	}
-	p.Manager.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
+	p.Manager.Calls.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
 }
 
 // Notified tells plugins what this gateway sent.
 func (p *Plugins) Notified(d *link.Delivery, missed []int64) {
-	if !p.Manager.Has(plugin.HandleNotification) {
+	if !p.Manager.Calls.Has(plugin.HandleNotification) {
 		return
 	}
 	n := new(wire.AppNotification)
 	if err := proto.Unmarshal(d.Notification, n); err != nil {
 		return // Nobody could read it.
 	}
-	p.Manager.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
+	p.Manager.Calls.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
 }
 
 // DecidesAboutMessagesToDelete reports whether a plugin decides which messages that are too old are deleted.
-func (p *Plugins) DecidesAboutMessagesToDelete() bool { return p.Manager.Has(plugin.MessagesToDelete) }
+func (p *Plugins) DecidesAboutMessagesToDelete() bool {
+	return p.Manager.Calls.Has(plugin.MessagesToDelete)
+}
 
 // MessagesToDelete lets plugins see messages that are too old, and keep some.
 func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
@@ -133,7 +135,7 @@ func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message)
 			list[i].SenderIP = m.SenderIP.String()
 		}
 	}
-	kept, err := plugin.Pass(ctx, p.Manager, plugin.MessagesToDelete, list)
+	kept, err := plugin.Pass(ctx, p.Manager.Calls, plugin.MessagesToDelete, list)
 	if err != nil {
 		return nil, err
 	}

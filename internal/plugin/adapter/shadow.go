@@ -38,9 +38,11 @@ func (p *Plugins) shadowHost(l plugin.Language) (plugin.Host, error) {
 		Flags:  append(strings.Fields(c.Java.JVMOptions), "-Dapp.plugin.shadow=true"), // for Context.shadow of the program in sdk/java
 		Server: server, Log: p.opts.Logger, LogLines: p.logLines,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
-		Broken:      func(m plugin.Module, class, why string, again bool) { p.QuarantineModule(m, class, why, again) },
-		RefuseExit:  true,
-		MaxMemory:   func() int64 { return p.opts.Settings().Limits.Memory },
+		Broken: func(m plugin.Module, class, why string, again bool) {
+			p.Recovery.QuarantineModule(m, class, why, again)
+		},
+		RefuseExit: true,
+		MaxMemory:  func() int64 { return p.opts.Settings().Limits.Memory },
 	})
 	if err != nil {
 		return nil, errors.Join(err, folder.Remove())

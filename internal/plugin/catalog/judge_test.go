@@ -20,7 +20,7 @@ import (
 
 // ask lets the extensions of a node handle a request of a user.
 func (n *node) ask(t *testing.T, user int64) {
-	_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+	_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager.Calls, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
 }
 
 // over waits until the newest rollout has ended, and does something meanwhile.

@@ -48,7 +48,7 @@ func (n *node) keep(t *testing.T, code []byte) int64 {
 // tell calls the extensions of a node.
 func (n *node) tell(t *testing.T, times int) {
 	for range times {
-		n.manager.Tell(t.Context(), plugin.HandleAdminAction, &plugin.AdminAction{Action: "x", Params: map[string]any{}})
+		n.manager.Calls.Tell(t.Context(), plugin.HandleAdminAction, &plugin.AdminAction{Action: "x", Params: map[string]any{}})
 	}
 }
 
@@ -206,7 +206,7 @@ export default class extends AppPlugin {
 
 // versionFor is the version that answers a user on a node; "!" if it fails.
 func (n *node) versionFor(t *testing.T, user int64) string {
-	r, err := plugin.Pass(t.Context(), n.manager, plugin.TransformRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+	r, err := plugin.Pass(t.Context(), n.manager.Calls, plugin.TransformRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
 	if err != nil {
 		return "!"
 	}
@@ -342,7 +342,7 @@ func TestSplits(t *testing.T) {
 		r = roll(answering("4", "handle() { throw new Error('planted'); }"), store.PluginRollout{UserIDs: []int64{1}})
 		ended(r, "calls failed, more than 10 %", func() {
 			for user := range int64(3) {
-				_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+				_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager.Calls, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
 				if user != 1 && err != nil {
 					t.Fatalf("a call of user %d failed: %v", user, err)
 				}
@@ -458,7 +458,7 @@ func TestShadows(t *testing.T) {
 		// One that fails is rolled back.
 		r = roll(answering("3", "handle() { throw new Error('planted'); }"), store.PluginRollout{NodeIDs: []string{b.id}})
 		for end := time.Now().Add(2 * time.Minute); r.EndDate == nil; time.Sleep(time.Millisecond) {
-			if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: 1, Request: &wire.AppRequest{}}); ok || err != nil {
+			if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), b.manager.Calls, plugin.HandleRequest, &plugin.ClientRequest{UserID: 1, Request: &wire.AppRequest{}}); ok || err != nil {
 				t.Fatalf("a call is answered by the candidate: %v, %v", ok, err)
 			}
 			list, err := a.Rollouts.Find(t.Context())
@@ -513,7 +513,7 @@ func TestSteps(t *testing.T) {
 			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				for user := range int64(3) {
 					for _, n := range []*node{a, b} {
-						_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
+						_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), n.manager.Calls, plugin.HandleRequest, &plugin.ClientRequest{UserID: user, Request: &wire.AppRequest{}})
 					}
 				}
 				list, err := a.Rollouts.Find(t.Context())

@@ -46,7 +46,7 @@ func BenchmarkTransform(b *testing.B) {
 			for range callers {
 				wg.Go(func() {
 					for left.Add(-1) >= 0 {
-						if _, err := plugin.Pass(context.Background(), manager, plugin.TransformRequest, request); err != nil {
+						if _, err := plugin.Pass(context.Background(), manager.Calls, plugin.TransformRequest, request); err != nil {
 							b.Error(err)
 							return
 						}

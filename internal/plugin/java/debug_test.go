@@ -125,7 +125,7 @@ func TestDebugger(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		r, err := plugin.Pass(context.Background(), manager, plugin.TransformRequest, &plugin.ClientRequest{UserID: 4711, ClientIP: "debugged"})
+		r, err := plugin.Pass(context.Background(), manager.Calls, plugin.TransformRequest, &plugin.ClientRequest{UserID: 4711, ClientIP: "debugged"})
 		answers <- answer{r, err}
 	}()
 	waitFor(t, "the breakpoint", func() bool { return d.out.has("Breakpoint hit", "faults.Faults.transform") })

@@ -46,7 +46,7 @@ func (w *world) manage(id string, limit time.Duration) (m *plugin.Manager, p *pl
 }
 
 func ask(ctx context.Context, m *plugin.Manager, what string) error {
-	_, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, m, plugin.HandleRequest, &plugin.ClientRequest{DeviceType: wire.DeviceType_ANDROID, ClientIP: what})
+	_, _, err := plugin.Ask[*plugin.RequestHandlerResult](ctx, m.Calls, plugin.HandleRequest, &plugin.ClientRequest{DeviceType: wire.DeviceType_ANDROID, ClientIP: what})
 	return err
 }
 

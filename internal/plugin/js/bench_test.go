@@ -59,7 +59,7 @@ func BenchmarkTransform(b *testing.B) {
 		m.Do(b.Context(), p, plugin.Start)
 		b.ReportAllocs()
 		for b.Loop() {
-			result, err := plugin.Pass(b.Context(), m, plugin.TransformRequest, &request)
+			result, err := plugin.Pass(b.Context(), m.Calls, plugin.TransformRequest, &request)
 			if err != nil || len(result.Request.GetCreateMessageRequest().GetText()) != len(text)+1 {
 				b.Fatal(err, result)
 			}

@@ -120,7 +120,7 @@ func testCrowd(t *testing.T, w *world) {
 	p := w.start(m, Acts)
 	w.set(func(s *config.Plugin) { s.Limits.ConcurrentCalls = 1 })
 	ask := func(what string) error {
-		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, 0))
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command(what, 0))
 		return err
 	}
 	done := make(chan error, 1)
@@ -150,7 +150,7 @@ func testTimeLimit(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)
 	ask := func(what string) (bool, error) {
-		_, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, 0))
+		_, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command(what, 0))
 		return ok, err
 	}
 	w.set(func(s *config.Plugin) { s.ExtensionPoints.ClientRequestHandler.TimeoutMillis = 100 })

@@ -83,7 +83,7 @@ func testCorpus(t *testing.T, w *world, part int) {
 	}
 	await(t, "the filter at work", func() bool {
 		m.Do(t.Context(), guard, plugin.Resume)
-		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("refuse", 0))
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("refuse", 0))
 		return apierr.From(err).Code == apierr.MessageIsIllegal
 	})
 }
@@ -95,7 +95,7 @@ func (w *world) knock(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](w.t.Context(), m, plugin.HandleRequest, command("refuse", 0)); err == nil {
+			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](w.t.Context(), m.Calls, plugin.HandleRequest, command("refuse", 0)); err == nil {
 				w.t.Error("what the filter refuses was let through")
 			}
 			tries.Add(1)
@@ -129,7 +129,7 @@ func (w *world) suffer(m *plugin.Manager, bad Bad, way way) {
 		m.Do(ctx, p, plugin.Start)
 	}
 	for range 2 {
-		_, _ = plugin.Pass(ctx, m, plugin.TransformRequest, command("?", 0))
+		_, _ = plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("?", 0))
 	}
 	if way != bySwap && err == nil {
 		if _, err := m.Remove(ctx, p.ID); err != nil {
@@ -152,7 +152,7 @@ func (w *world) find(ctx context.Context, m *plugin.Manager, src plugin.Source) 
 			return p, nil
 		}
 	}
-	for _, r := range m.Rejected() {
+	for _, r := range m.Rejections.All() {
 		if r.Name == src.Name {
 			return nil, errors.New(r.Reason)
 		}

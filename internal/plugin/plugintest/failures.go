@@ -50,7 +50,7 @@ func testNothing(t *testing.T, w *world) {
 	}
 	m := w.manager()
 	w.start(m, Acts)
-	if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("nothing", 0)); ok || err != nil {
+	if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("nothing", 0)); ok || err != nil {
 		t.Errorf("through the manager: %v %v", ok, err)
 	}
 }
@@ -68,14 +68,14 @@ func testMissingFunctions(t *testing.T, w *world) {
 	}
 	m := w.manager()
 	w.start(m, Life)
-	if m.Has(plugin.TransformRequest) || m.Has(plugin.Authenticate) {
+	if m.Calls.Has(plugin.TransformRequest) || m.Calls.Has(plugin.Authenticate) {
 		t.Error("somebody would be called")
 	}
 	given := command("x", 3)
-	if got, err := plugin.Pass(t.Context(), m, plugin.TransformRequest, given); got != given || err != nil {
+	if got, err := plugin.Pass(t.Context(), m.Calls, plugin.TransformRequest, given); got != given || err != nil {
 		t.Errorf("a pipeline: %v %v", got, err)
 	}
-	if _, ok, err := plugin.Ask[bool](t.Context(), m, plugin.Authenticate, &plugin.UserLoginInfo{}); ok || err != nil {
+	if _, ok, err := plugin.Ask[bool](t.Context(), m.Calls, plugin.Authenticate, &plugin.UserLoginInfo{}); ok || err != nil {
 		t.Errorf("a question: %v %v", ok, err)
 	}
 }
@@ -110,7 +110,7 @@ func testFailuresThroughTheManager(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)
 	ask := func(what string) error {
-		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, 0))
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command(what, 0))
 		return err
 	}
 	if e := apierr.From(ask("refuse")); e.Code != apierr.MessageIsIllegal || e.Reason != "not you 👋" {
@@ -136,7 +136,7 @@ func testFailuresThroughTheManager(t *testing.T, w *world) {
 func testBackgroundFailures(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)
-	if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("background", 0)); err != nil {
+	if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("background", 0)); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the failure in the record", func() bool { return p.Extensions()[0].LastFailure != nil })

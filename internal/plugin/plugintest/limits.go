@@ -62,7 +62,7 @@ func testLimits(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)
 	ask := func(what string) error {
-		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, 0))
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command(what, 0))
 		return err
 	}
 	for range kept {

@@ -151,7 +151,7 @@ func testLoadingTimeLimit(t *testing.T, w *world) {
 			t.Errorf("check %s: %v", f, err)
 		}
 	}
-	if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("count", 0)); !ok || err != nil {
+	if _, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("count", 0)); !ok || err != nil {
 		t.Errorf("a call of another plugin: %v %v", ok, err)
 	}
 	if got, ok := m.Find(p.ID); !ok || got != p {
@@ -217,7 +217,7 @@ func testRoles(t *testing.T, w *world) {
 	w.start(service, Echo)
 	gateway := w.manager(role.Gateway)
 	w.start(gateway, ForGateway)
-	if answer, ok, err := plugin.Ask[bool](t.Context(), gateway, plugin.Authenticate, &plugin.UserLoginInfo{}); !answer || !ok || err != nil {
+	if answer, ok, err := plugin.Ask[bool](t.Context(), gateway.Calls, plugin.Authenticate, &plugin.UserLoginInfo{}); !answer || !ok || err != nil {
 		t.Errorf("authenticate: %v %v %v", answer, ok, err)
 	}
 }

@@ -171,7 +171,7 @@ func testDecisions(t *testing.T, w *world) {
 		{proto.String(""), false, false},
 		{nil, false, false},
 	} {
-		got, ok, err := plugin.Ask[bool](t.Context(), m, plugin.Authenticate, &plugin.UserLoginInfo{UserID: 1, Password: test.password})
+		got, ok, err := plugin.Ask[bool](t.Context(), m.Calls, plugin.Authenticate, &plugin.UserLoginInfo{UserID: 1, Password: test.password})
 		if err != nil || got != test.answer || ok != test.ok {
 			t.Errorf("%s: %v %v %v", show(test.password), got, ok, err)
 		}
@@ -184,21 +184,21 @@ func testCombined(t *testing.T, w *world) {
 	w.start(m, Echo)
 	w.start(m, Acts)
 	given := &plugin.ClientRequest{UserID: 4, ClientIP: "::1", Request: request(low)}
-	got, err := plugin.Pass(t.Context(), m, plugin.TransformRequest, given)
+	got, err := plugin.Pass(t.Context(), m.Calls, plugin.TransformRequest, given)
 	want := *given
 	want.ClientIP = "1" // By the second in the line.
 	if d := diff(&want, got); err != nil || d != "" {
 		t.Errorf("a pipeline: %v, %s", err, d)
 	}
-	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, given)
+	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, given)
 	if !ok || err != nil || len(result.Notifications) != 1 {
 		t.Errorf("the first answer: %v %v %+v", ok, err, result)
 	}
-	if done, err := m.Run(t.Context(), plugin.CancelMeeting, int64(5), int64(6)); !done || err != nil {
+	if done, err := m.Calls.Run(t.Context(), plugin.CancelMeeting, int64(5), int64(6)); !done || err != nil {
 		t.Errorf("the only one: %v %v", done, err)
 	}
 	w.server.wantNote(t, "suite-echo", "cancelMeeting", "5|6")
-	m.Tell(t.Context(), plugin.HandleAdminAction, &plugin.AdminAction{Action: "told", Params: map[string]any{}})
+	m.Calls.Tell(t.Context(), plugin.HandleAdminAction, &plugin.AdminAction{Action: "told", Params: map[string]any{}})
 	await(t, "an observer", func() bool {
 		note, _ := w.server.note(t, "suite-echo", "handleAdminAction")
 		return strings.Contains(note, "action=told")

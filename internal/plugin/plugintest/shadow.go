@@ -28,7 +28,7 @@ func testShadow(t *testing.T, w *world) {
 	}
 	count := func(want string) {
 		t.Helper()
-		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("count", 1))
+		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("count", 1))
 		if err != nil || r.Reason != want {
 			t.Errorf("counted %v, %v, want %s", r, err, want)
 		}

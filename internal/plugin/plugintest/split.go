@@ -14,7 +14,7 @@ import (
 
 // versionFor asks which version of Acts answers a user.
 func versionFor(ctx context.Context, m *plugin.Manager, userID int64) (string, error) {
-	r, err := plugin.Pass(ctx, m, plugin.TransformRequest, command("?", userID))
+	r, err := plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("?", userID))
 	return r.ClientIP, err
 }
 
@@ -63,7 +63,7 @@ func testSplit(t *testing.T, w *world) {
 	}
 	count := func(userID int64, want string) {
 		t.Helper()
-		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("count", userID))
+		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("count", userID))
 		if err != nil || r.Reason != want {
 			t.Errorf("counted %v, %v, want %s", r, err, want)
 		}
@@ -148,7 +148,7 @@ func testSplitReadings(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
 	ask := func(what string, userID int64) {
-		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command(what, userID))
+		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command(what, userID))
 	}
 	ask("throw", 1)
 	if _, _, ok := m.Trials.Readings("suite-acts"); ok {

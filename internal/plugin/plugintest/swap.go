@@ -14,7 +14,7 @@ import (
 
 // version asks which version of Acts answers.
 func version(ctx context.Context, m *plugin.Manager) (string, error) {
-	r, err := plugin.Pass(ctx, m, plugin.TransformRequest, command("?", 0))
+	r, err := plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("?", 0))
 	return r.ClientIP, err
 }
 
@@ -82,7 +82,7 @@ func testHeldCallOutlivesTheSwap(t *testing.T, w *world) {
 	w.start(m, Acts)
 	done := make(chan outcome, 1)
 	go func() {
-		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("hold", 9))
+		r, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("hold", 9))
 		if r == nil {
 			r = &plugin.RequestHandlerResult{}
 		}

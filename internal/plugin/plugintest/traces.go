@@ -18,8 +18,8 @@ import (
 func testTraces(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
-	if _, err := plugin.Pass(t.Context(), m, plugin.TransformRequest, command("unseen", 5)); err != nil || m.Recording() {
-		t.Fatal(err, m.Recording())
+	if _, err := plugin.Pass(t.Context(), m.Calls, plugin.TransformRequest, command("unseen", 5)); err != nil || m.Calls.Recording() {
+		t.Fatal(err, m.Calls.Recording())
 	}
 	s := config.Default().Plugin.Traces
 	s.UserIDs, s.IncludeText = []int64{5}, true
@@ -27,16 +27,16 @@ func testTraces(t *testing.T, w *world) {
 	ctx := plugin.ForRequest(t.Context(), 5, 77, wire.KindCreateMessage)
 	pass := func() {
 		t.Helper()
-		if _, err := plugin.Pass(ctx, m, plugin.TransformRequest, command("old", 5)); err != nil {
+		if _, err := plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("old", 5)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	pass()
 	for _, what := range []string{"nothing", "refuse", "throw", "hello"} {
-		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](ctx, m, plugin.HandleRequest, command(what, 5))
+		_, _, _ = plugin.Ask[*plugin.RequestHandlerResult](ctx, m.Calls, plugin.HandleRequest, command(what, 5))
 	}
 	other := plugin.ForRequest(t.Context(), 6, 77, wire.KindCreateMessage)
-	if _, err := plugin.Pass(other, m, plugin.TransformRequest, command("of another", 6)); err != nil {
+	if _, err := plugin.Pass(other, m.Calls, plugin.TransformRequest, command("of another", 6)); err != nil {
 		t.Fatal(err)
 	}
 	w.start(m, Echo)

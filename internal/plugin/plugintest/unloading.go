@@ -60,7 +60,7 @@ func testRemoveDuringCalls(t *testing.T, w *world) {
 	w.start(m, Acts)
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m, plugin.HandleRequest, command("hold", 0))
+		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("hold", 0))
 		done <- err
 	}()
 	release := receive(t, "a call that asks the server", w.server.held)

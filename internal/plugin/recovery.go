@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"example.org/app/internal/apierr"
+	"example.org/app/internal/config"
+	"example.org/app/internal/recording/event"
+)
+
+// Recovery takes extensions out of service that cannot run, and brings them and their plugins back.
+type Recovery struct {
+	*work
+	settings func() config.Plugin
+	logger   *slog.Logger
+	// m has the plugins, and loads them anew.
+	m *Manager
+}
+
+// begin starts an extension. One that waits for grants is started when it has them; another one that could not be started
+// is tried again.
+func (r *Recovery) begin(ctx context.Context, b *member) (changed bool, err error) {
+	changed, err = b.life.Do(ctx, Start)
+	if _, waits := errors.AsType[*WaitingError](err); waits {
+		b.waiting.Store(true)
+		if b.life.State() == Loaded {
+			b.record.quarantine("") // It is not down: nobody has allowed it to run.
+		}
+		if b.mayRun() == nil && b.waiting.CompareAndSwap(true, false) { // It was granted meanwhile.
+			return r.begin(ctx, b)
+		}
+		return changed, err
+	}
+	if err != nil && b.life.State() == Loaded {
+		r.startFailed(b, err)
+	}
+	return changed, err
+}
+
+// consider takes an extension out of service that fails repeatedly, if the settings say so. One that is dead is
+// loaded anew.
+func (r *Recovery) consider(b *member, inARow int64, err error) {
+	if errors.Is(err, ErrDead) {
+		r.revive(b.plugin, err)
+		return
+	}
+	q := r.settings().Quarantine
+	if !q.Enabled || inARow != int64(q.Failures) {
+		return
+	}
+	r.quarantine(b, fmt.Sprintf("quarantined after %d failures in a row, the last: %v", inARow, err))
+}
+
+// quarantine lets the calls of an extension fail until somebody resumes it.
+func (r *Recovery) quarantine(b *member, why string) {
+	b.record.quarantine(why)
+	b.logger.Warn("extension cannot run; calls of it fail", "reason", why)
+	event.Report(event.Incident{Reason: event.PluginQuarantined, Detail: b.plugin.ID + " " + b.Class()})
+}
+
+// Quarantine takes the extensions of a plugin out of service that their host cannot run, and keeps the reason: calls of
+// them fail as their extension points say. Without a class it is all extensions. Those that are not started are left as
+// they are. With again they are started anew, with back-off, until that succeeds; else somebody must resume them.
+func (r *Recovery) Quarantine(id, class, why string, again bool) {
+	if p, ok := r.m.Find(id); ok {
+		r.quarantineIn(p, class, why, again)
+	}
+}
+
+// QuarantineModule is Quarantine of the plugin that a module is, which may be a candidate.
+func (r *Recovery) QuarantineModule(module Module, class, why string, again bool) {
+	for _, p := range r.m.withTrials() {
+		if p.module == module {
+			r.quarantineIn(p, class, why, again)
+		}
+	}
+}
+
+func (r *Recovery) quarantineIn(p *Plugin, class, why string, again bool) {
+	for _, b := range p.members {
+		if class != "" && class != b.Class() {
+			continue
+		}
+		b.record.fail("host", errors.New(why))
+		switch b.life.State() {
+		case Started:
+			b.broken.Store(true)
+			r.quarantine(b, why)
+			if again {
+				r.retry(b)
+			}
+		case Paused:
+			b.broken.Store(true)
+		}
+	}
+}
+
+// startFailed notes that an extension should run and could not be started, and tries again.
+func (r *Recovery) startFailed(b *member, err error) {
+	r.quarantine(b, fmt.Sprintf("start failed: %v", err))
+	r.retry(b)
+}
+
+// retry starts an extension that cannot run until that succeeds, or nobody wants it any more.
+func (r *Recovery) retry(b *member) {
+	if !b.retrying.CompareAndSwap(false, true) {
+		return
+	}
+	r.tellers.Go(func() {
+		defer b.retrying.Store(false)
+		for n := 0; r.sleep(retryDelay(n)); n++ {
+			if !b.isDown() || b.calls.isClosed() {
+				return
+			}
+			if _, err := b.life.Do(r.ctx, Start); err == nil {
+				return
+			} else if b.isDown() {
+				r.quarantine(b, fmt.Sprintf("start failed %d times: %v", n+2, err))
+			}
+		}
+	})
+}
+
+// retryDelay is how long to wait after the nth attempt.
+func retryDelay(n int) time.Duration { return min(time.Second<<min(n, 10), time.Minute) }
+
+// attend loads a plugin anew when it dies, even if nobody calls it.
+func (r *Recovery) attend(p *Plugin) {
+	mortal, ok := p.module.(Mortal)
+	if !ok {
+		return
+	}
+	r.tellers.Go(func() {
+		select {
+		case <-mortal.Died():
+			r.revive(p, mortal.Err())
+		case <-p.left:
+		case <-r.ctx.Done():
+		}
+	})
+}
+
+// revive loads a plugin anew that can run nothing any more, with back-off if that happens often or fails. Whoever calls
+// it meanwhile hears that it died.
+func (r *Recovery) revive(p *Plugin, err error) {
+	if !p.dead.CompareAndSwap(false, true) {
+		return
+	}
+	why := fmt.Sprintf("the plugin died and is loaded anew: %v", err)
+	for _, b := range p.members {
+		if b.life.State() == Started {
+			r.quarantine(b, why)
+		}
+	}
+	if p.trial.Load() {
+		return // Its users get the other version, and whoever tries it decides.
+	}
+	attempt := 0
+	if time.Since(p.LoadedAt) < time.Minute {
+		attempt = p.renewals
+	}
+	r.logger.Error("a plugin died and is loaded anew", "plugin", p.ID, "version", p.Version, "error", err, "renewals", p.renewals)
+	r.tellers.Go(func() {
+		for ; attempt == 0 || r.sleep(retryDelay(attempt-1)); attempt++ {
+			if r.renew(p) {
+				return
+			}
+		}
+	})
+}
+
+// renew reports whether a plugin that died was loaded anew, or is not there any more.
+func (r *Recovery) renew(p *Plugin) bool {
+	gone := apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
+	src := p.source
+	src.Path, src.turn = p.Path, nil
+	_, err := r.m.install(r.ctx, p.Language, src, true, func(next, old *Plugin) error {
+		if old != p {
+			return gone
+		}
+		next.renewals = p.renewals + 1
+		return nil
+	})
+	if err == nil || errors.Is(err, gone) || r.ctx.Err() != nil {
+		return true
+	}
+	r.logger.Error("a plugin that died could not be loaded anew", "plugin", p.ID, "version", p.Version, "error", err)
+	for _, b := range p.members {
+		if b.isDown() {
+			b.record.quarantine(fmt.Sprintf("the plugin died and could not be loaded anew: %v", err))
+		}
+	}
+	return false
+}
