@@ -60,7 +60,7 @@ func (p *nodes) join(ctx context.Context, r role.Role) error {
 		Zone: c.Cluster.Node.Zone, Name: c.Cluster.Node.Name, Priority: c.Cluster.Node.Priority,
 		LeaderEligible: r == role.Service && c.Cluster.Node.LeaderEligible, Inactive: !c.Cluster.Node.ActiveByDefault,
 		MemberHost: address.host, AdminAPIAddress: address.url, Health: p.checkHealth,
-		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp, ProcessID: p.Process.id,
+		WSAddress: ws, TCPAddress: tcp, UDPAddress: udp, ProcessID: p.Process.id, Preparing: r == role.Service,
 	})
 	if err != nil {
 		return err

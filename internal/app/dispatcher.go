@@ -31,7 +31,7 @@ func (p *requests) start(context.Context) error {
 	}
 	// Requests end before what they need, such as the notifier, which delivers what they have begun.
 	p.Process.lifecycle.add(part{name: "requests", stop: p.Nodes.byRole[role.Service].Retire})
-	return service.New(service.Options{
+	dispatcher := service.New(service.Options{
 		Node: p.Nodes.byRole[role.Service], Store: p.Database.db, Users: p.Rules.domain.users, Relationships: p.Rules.domain.relationships, Groups: p.Rules.domain.groups,
 		Conversations: p.Rules.domain.conversations, Messages: p.Rules.domain.messages, Meetings: p.Rules.domain.meetings,
 		Notifier: p.Notifier.service, Presence: p.Online.presence,
@@ -40,7 +40,12 @@ func (p *requests) start(context.Context) error {
 			return requestlog.RatesOf(c.Service.ClientAPI.Logging)
 		})),
 		Plugins: p.Held.plugins.Calls, Logger: p.Logs.logger.With("role", role.Service.Name()),
-	}).Serve()
+	})
+	if err := dispatcher.Serve(); err != nil {
+		return err
+	}
+	p.Nodes.byRole[role.Service].Ready()
+	return nil
 }
 
 // hasAccounts reports whether users are known to the store: where others say who

@@ -139,7 +139,7 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 	n.switching.Lock()
 	defer n.switching.Unlock()
 	n.mu.RLock()
-	accepting := !n.leaving && !n.retired && n.err == nil && n.unhealthy == nil && n.record.Member.Status.Active && (n.strain == nil || !n.strain.Refuse)
+	accepting := !n.leaving && !n.retired && n.err == nil && n.fitness.unhealthy == nil && n.record.Member.Status.Active && !n.fitness.refuses()
 	handlers := slices.Clone(n.handlers)
 	n.mu.RUnlock()
 	n.accepting.Store(accepting)

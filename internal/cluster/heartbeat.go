@@ -213,9 +213,9 @@ func (n *Node) beat(ctx context.Context) error {
 			n.record.Returns++
 		}
 		n.record.Member.Status.LastHeartbeat = time.Now().UTC().Truncate(time.Millisecond)
-		n.record.Member.Status.Healthy = n.unhealthy == nil
-		n.record.Member.Status.Strained = n.strain != nil
-		n.record.Member.Status.Refusing = n.strain != nil && n.strain.Refuse
+		n.record.Member.Status.Healthy = n.fitness.unhealthy == nil
+		n.record.Member.Status.Strained = n.fitness.strain != nil
+		n.record.Member.Status.Refusing = n.fitness.refuses()
 		r, revision := n.record, n.revision
 		n.mu.Unlock()
 		if revision == 0 {

@@ -100,7 +100,7 @@ type Status struct {
 	Active    bool
 	// Strained says that the node works, but not as it should.
 	Strained bool
-	// Refusing says that it is strained and takes no calls to its role.
+	// Refusing says that it takes no calls to its role: it is strained, or was not ready yet.
 	Refusing      bool
 	LastHeartbeat time.Time
 }

@@ -39,6 +39,9 @@ type NodeOptions struct {
 	UDPAddress           string
 	// ProcessID is the same for all nodes of one process, and of no other.
 	ProcessID string
+	// Preparing keeps calls to the role away from the node until Ready is called: it joins before it can say how it handles them, and
+	// some of the requests whose order matters would be refused while later ones are taken.
+	Preparing bool
 	// Health is the first function of SetHealth; nil means healthy.
 	Health func(ctx context.Context) error
 	// OnActive is told when an administrator activates or deactivates the node. It is called from one goroutine.
@@ -83,12 +86,11 @@ type Node struct {
 	returns, returned uint64
 	leaving           bool
 	// retired says that no calls to the role are taken any more.
-	retired   bool
-	closed    bool
-	err       error
-	health    func(ctx context.Context) error
-	unhealthy error
-	strain    *Strain
+	retired bool
+	closed  bool
+	err     error
+	health  func(ctx context.Context) error
+	fitness fitness
 	// foreign is an ErrOtherStore while the cluster uses another database.
 	foreign  error
 	handlers []*handler
@@ -115,7 +117,7 @@ func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 		return nil, fmt.Errorf("join the cluster: node %q: only a node of type %s with a store can be eligible as leader", o.ID, role.Service)
 	}
 	n := &Node{
-		cluster: c, options: o, id: o.ID, incarnation: rand.Text(), health: o.Health,
+		cluster: c, options: o, id: o.ID, incarnation: rand.Text(), health: o.Health, fitness: fitness{preparing: o.Preparing},
 		logger: c.logger.With("node", o.ID),
 		heart:  make(chan struct{}, 1), state: make(chan struct{}, 1), check: make(chan struct{}, 1),
 		gone: make(chan struct{}, 1), lost: make(chan struct{}),
@@ -158,7 +160,7 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	n.claimant = claimant{n, identity}
-	n.setHealth(n.examine(ctx))
+	n.fitness.note(n.examine(ctx))
 	n.record = n.firstRecord()
 	if err := n.register(ctx); err != nil {
 		return err
@@ -202,7 +204,7 @@ func (n *Node) firstRecord() record {
 		Type: o.Type, Seed: o.Seed, RegistrationDate: now, LeaderEligible: o.LeaderEligible, Priority: o.Priority,
 		MemberHost: o.MemberHost, MemberPort: o.MemberPort, AdminAPIAddress: o.AdminAPIAddress,
 		WSAddress: o.WSAddress, TCPAddress: o.TCPAddress, UDPAddress: o.UDPAddress, ProcessID: o.ProcessID,
-		Status: Status{HasJoined: true, Healthy: n.unhealthy == nil, Strained: n.strain != nil, Refusing: n.strain != nil && n.strain.Refuse, Active: !o.Inactive, LastHeartbeat: now},
+		Status: Status{HasJoined: true, Healthy: n.fitness.unhealthy == nil, Strained: n.fitness.strain != nil, Refusing: n.fitness.refuses(), Active: !o.Inactive, LastHeartbeat: now},
 	}}
 }
 
@@ -233,6 +235,15 @@ func (n *Node) IDs() *ids.Generator {
 	return n.number.Generator()
 }
 
+// Ready lets calls to the role come to a node that joined with Preparing. Everything that handles them was registered before.
+func (n *Node) Ready() {
+	n.mu.Lock()
+	n.fitness.preparing = false
+	n.mu.Unlock()
+	n.switchQueues()
+	n.wakeHeart()
+}
+
 // Active reports whether an administrator lets the node work.
 func (n *Node) Active() bool { return n.Member().Status.Active }
 
@@ -254,7 +265,7 @@ func (n *Node) Healthy() error {
 	if n.closed {
 		return ErrClosed
 	}
-	return errors.Join(n.err, n.unhealthy)
+	return errors.Join(n.err, n.fitness.unhealthy)
 }
 
 // SetHealth replaces the function that says whether the node can work. It is called every Options.HealthInterval and
@@ -319,7 +330,10 @@ func (n *Node) healthLoop() {
 		if n.loops.Err() != nil {
 			return
 		}
-		if !n.setHealth(unhealthy) {
+		n.mu.Lock()
+		changed := n.fitness.note(unhealthy)
+		n.mu.Unlock()
+		if !changed {
 			continue
 		}
 		if strain := n.Strained(); strain != nil {
@@ -362,7 +376,7 @@ func (n *Node) mayLead() bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	m := n.record.Member
-	return m.LeaderEligible && m.Status.Active && n.unhealthy == nil && n.err == nil && !n.leaving
+	return m.LeaderEligible && m.Status.Active && n.fitness.unhealthy == nil && n.err == nil && !n.leaving
 }
 
 // enter registers a running handler; it fails once the node has left.

@@ -14,23 +14,32 @@ type Strain struct {
 
 func (s *Strain) Error() string { return s.Reason }
 
-// setHealth notes the result of a health check and reports whether it is another one than before.
-func (n *Node) setHealth(err error) (changed bool) {
+// fitness is whether a node can work. It belongs to the lock of the node.
+type fitness struct {
+	unhealthy error
+	strain    *Strain
+	// preparing says that Ready was not called yet.
+	preparing bool
+}
+
+// note notes the result of a health check and reports whether it is another one than before.
+func (f *fitness) note(err error) (changed bool) {
 	strain, strained := errors.AsType[*Strain](err)
 	if strained {
 		err = nil
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	changed = (err == nil) != (n.unhealthy == nil) || (strain == nil) != (n.strain == nil) ||
-		strain != nil && n.strain != nil && strain.Refuse != n.strain.Refuse
-	n.unhealthy, n.strain = err, strain
+	changed = (err == nil) != (f.unhealthy == nil) || (strain == nil) != (f.strain == nil) ||
+		strain != nil && f.strain != nil && strain.Refuse != f.strain.Refuse
+	f.unhealthy, f.strain = err, strain
 	return changed
 }
+
+// refuses reports whether the node takes no calls to its role although it is healthy.
+func (f *fitness) refuses() bool { return f.preparing || f.strain != nil && f.strain.Refuse }
 
 // Strained returns what keeps the node from working as it should, nil if nothing does.
 func (n *Node) Strained() *Strain {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.strain
+	return n.fitness.strain
 }

@@ -205,6 +205,29 @@ func testCallRetry(t *testing.T, s *suite) {
 	}
 }
 
+// testCallReady has a node prepare itself: it takes calls to its role when it is ready, and not before.
+func testCallReady(t *testing.T, s *suite) {
+	caller := s.gateway(t, "caller", nil)
+	callee := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "callee", Type: role.Service, Preparing: true})
+	handle(t, callee, named(callee))
+	AwaitMembers(t, caller.Cluster(), "callee", "caller")
+	if _, err := cluster.CallNode(t.Context(), caller, "callee", greet, &greeting{}); err != nil {
+		t.Errorf("a call by name: %v", err)
+	}
+	for name, route := range map[string]cluster.Route{"any": {}, "key": {Key: 1}} {
+		_, err := cluster.CallBy(t.Context(), caller, greet, route, &greeting{})
+		if wantCode(t, err, apierr.ServerUnavailable, cluster.ErrNoNode); callee.Accepting() {
+			t.Errorf("%s: the node accepts calls", name)
+		}
+	}
+	if list := cluster.Candidates(caller.Cluster(), role.Service); len(list) != 0 {
+		t.Errorf("candidates: %v", list)
+	}
+	callee.Ready()
+	awaitCall(t, caller)
+	Await(t, caller.Cluster(), "the node as a candidate", func() bool { return len(cluster.Candidates(caller.Cluster(), role.Service)) == 1 })
+}
+
 func testCallSize(t *testing.T, s *suite) {
 	const limit = 4096
 	caller := s.gateway(t, "caller", func(o *cluster.Options) { o.MaxPayload = limit })

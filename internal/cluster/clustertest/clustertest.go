@@ -38,6 +38,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 		{"CallBalance", testCallBalance},
 		{"CallDeadline", testCallDeadline},
 		{"CallRetry", testCallRetry},
+		{"CallReady", testCallReady},
 		{"CallSize", testCallSize},
 		{"CallProtocol", testCallProtocol},
 		{"CallErrors", testCallErrors},
