@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"example.org/app/internal/im/administrator"
 	"example.org/app/internal/plugin/adapter"
 	"example.org/app/internal/role"
+	"example.org/app/internal/sleep"
 )
 
 // source are the flags that say where the configuration comes from.
@@ -80,11 +82,27 @@ func (s roleFlags) serve(roles []role.Role) error {
 	return serve(app.Options{Roles: roles, Config: c, Ready: announce, IgnoreClusterSettings: s.IgnoreClusterSettings})
 }
 
-// serve runs a server until a signal. A second signal does not wait.
+// warnAfter is how long a server that has just started is left to those who waited for it: to look at the password of root
+// takes as long as most of the start.
+const warnAfter = time.Second
+
+// serve runs a server until a signal. A second signal does not wait. The options must say what is announced when it is ready.
 func serve(o app.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // From here on a signal ends the process at once.
+	running, ended := context.WithCancel(ctx)
+	var warning sync.WaitGroup
+	defer warning.Wait()
+	defer ended()
+	ready := o.Ready
+	o.Ready = func(a *app.App) {
+		ready(a)
+		warning.Go(func() {
+			_ = sleep.For(running, warnAfter) // A server that ends before warns as well.
+			warnOfDefaultPassword(a)
+		})
+	}
 	return app.Run(ctx, o)
 }
 
@@ -108,6 +126,10 @@ func announce(a *app.App) {
 	announcePlugins(a.Plugins())
 	fmt.Printf("  root account              %s\n", administrator.RootLoginName)
 	fmt.Printf("  log files                 %s\n\n", a.LogDir())
+}
+
+// warnOfDefaultPassword prints that root has the password that everybody knows.
+func warnOfDefaultPassword(a *app.App) {
 	if a.DefaultRootPassword() {
 		fmt.Printf("WARNING: the root account %q has the default password %q; change it with PUT /admins?ids=0.\n\n",
 			administrator.RootLoginName, config.Default().Security.Password.InitialRootPassword.Reveal())
