@@ -36,7 +36,7 @@ func pageOf(query sqldb.SQL, page Page, columns ...string) sqldb.SQL {
 		// SQLite knows no offset without a limit.
 		limit = math.MaxInt64
 	}
-	query = query.And(" LIMIT ?", limit)
+	query = query.And(" LIMIT ?", sqldb.Limit(limit))
 	if page.Offset > 0 {
 		query = query.And(" OFFSET ?", int64(page.Offset))
 	}

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// An SQL is a statement, or a part of one, together with the values that it binds. Values never become part of the text:
-// a statement that differs in its values only has the same text, so that the drivers prepare it once.
+// An SQL is a statement, or a part of one, together with the values that it binds. But for a usual Limit, values never
+// become part of the text: a statement that differs in its values only has the same text, so that the drivers prepare it once.
 type SQL struct {
 	text string
 	args []any
@@ -25,8 +25,8 @@ type SQL struct {
 // from outside the program.
 type Name string
 
-// New makes an SQL. Each question mark in text stands for the next of args: an SQL and a Name are inserted, any other
-// value is bound.
+// New makes an SQL. Each question mark in text stands for the next of args: an SQL and a Name are inserted, and a Limit may
+// be; any other value is bound.
 func New(text string, args ...any) SQL { return SQL{text: text, args: args} }
 
 // And appends more text and arguments.
@@ -219,6 +219,22 @@ func PairTables(r Reader, pairs []Pair) iter.Seq[SQL] {
 	}
 }
 
+// A Limit is an argument for LIMIT. PostgreSQL makes a new plan for each run of a statement that binds its limit, as one that
+// holds for all limits takes a tenth of the rows for wanted. So a usual limit is written into a statement that binds nothing
+// before it, which has one plan then. One that binds other values keeps a plan for them.
+type Limit int64
+
+// usualLimits are those that callers ask for when nothing speaks for another. Each makes a text.
+var usualLimits = [...]Limit{1, 10, 20, 25, 50, 100, 200, 500, 1000}
+
+func (l Limit) write(w *statementWriter) {
+	if w.engine == PostgreSQL && len(w.values) == 0 && slices.Contains(usualLimits[:], l) {
+		w.b = strconv.AppendInt(w.b, int64(l), 10)
+		return
+	}
+	w.bind(int64(l))
+}
+
 // Rows makes a statement that has the text of a row n times, between a head and a tail. All arguments are values. It is for
 // statements of many rows that run often: their texts are kept.
 func Rows(head, row string, n int, tail string, args []any) SQL {
@@ -319,6 +335,8 @@ func (w *statementWriter) argument(arg any) {
 	case keyTable:
 		a.keys.table(w)
 	case pairList:
+		a.write(w)
+	case Limit:
 		a.write(w)
 	default:
 		w.bind(arg)
