@@ -52,10 +52,16 @@ func (t table[R]) find(ctx context.Context, r Reader, where conditions, page Pag
 	return t.read(ctx, r, pageOf(t.selected(where), page, order...))
 }
 
+// moreRecords is how many records a list has until it grows as slices do.
+const moreRecords = 64
+
 // read returns the records that a statement results in, which must have all columns.
 func (t table[R]) read(ctx context.Context, r Reader, statement sqldb.SQL) ([]R, error) {
 	records := []R{}
 	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
+		if n := len(records); n == cap(records) && 0 < n && n < moreRecords {
+			records = slices.Grow(records, 3*n) // Half as many copies as append makes.
+		}
 		records = append(records, *new(R))
 		return row.Scan(t.fields(&records[len(records)-1])...)
 	})

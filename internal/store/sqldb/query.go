@@ -13,11 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A Row is one row of a result, valid until the function that it is handed to returns.
-type Row interface {
-	Scan(dest ...any) error
-}
-
 // Exec runs a statement and returns how many rows it changed.
 func Exec(ctx context.Context, tx Tx, s SQL) (changed int64, err error) {
 	return tx.session().exec(ctx, s)

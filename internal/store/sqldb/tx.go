@@ -222,8 +222,9 @@ func (s *session) queryText(ctx context.Context, text string, values []any, scan
 			err = s.note(closed)
 		}
 	}()
+	row := &sqlRow{Rows: rows}
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(row); err != nil {
 			return Translate(err)
 		}
 	}
