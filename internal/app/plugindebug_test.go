@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,11 +14,12 @@ import (
 
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 // TestPluginDebugMode attaches to a plugin of a server, whose call has waited, and stops the server while another waits.
 func TestPluginDebugMode(t *testing.T) {
-	port := freePort(t)
+	port := need.Port(t)
 	dir := folderOf(t, map[string]string{
 		"seen.js": pluginScript("seen", "'AdminActionHandler'", `stop() {} handleAdminAction(action) { globalThis.seen = action.action; }`),
 	})
@@ -44,7 +44,7 @@ func TestPluginDebugMode(t *testing.T) {
 // TestPluginDebuggingIsSwitched lets an administrator switch the debugging of one plugin on and off: it goes on meanwhile,
 // waits for no debugger, and the other plugins are not touched.
 func TestPluginDebuggingIsSwitched(t *testing.T) {
-	port := freePort(t)
+	port := need.Port(t)
 	body := `start() { globalThis.starts = (globalThis.starts ?? 0) + 1; } handleAdminAction(action) { globalThis.seen = action.action; }`
 	dir := folderOf(t, map[string]string{"seen.js": pluginScript("seen", "'AdminActionHandler'", body), "other.js": pluginScript("other", "'AdminActionHandler'", body)})
 	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.dir="+dir, fmt.Sprint("app.plugin.js.debug.inspect-port=", port))
@@ -73,17 +73,6 @@ func TestPluginDebuggingIsSwitched(t *testing.T) {
 	if _, res, err := websocket.Dial(t.Context(), target["webSocketDebuggerUrl"], nil); err == nil || res == nil || res.StatusCode != http.StatusNotFound {
 		t.Errorf("a debugger attached to a plugin that cannot be debugged any more: %v", err)
 	}
-}
-
-// freePort finds a port that is free now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // debugTargets waits until one plugin can be debugged.

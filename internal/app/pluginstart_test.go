@@ -9,6 +9,7 @@ import (
 
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 // TestServerStartsWhateverItsPluginsDo starts a server with plugins that never come up. It is ready when its patience is
@@ -45,7 +46,7 @@ func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 func TestDebuggedPluginHoldsUpNobody(t *testing.T) {
 	for _, wait := range []string{"CALL", "LOAD"} {
 		t.Run(wait, func(t *testing.T) {
-			port := freePort(t)
+			port := need.Port(t)
 			dir := folderOf(t, map[string]string{
 				"seen.js": pluginScript("seen", "'AdminActionHandler'", `start() {} stop() {} handleAdminAction() {}`),
 			})

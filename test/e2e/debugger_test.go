@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"example.org/app/internal/app/apptest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
 
 const guard = `class Guard extends AppExtension {
@@ -31,12 +31,7 @@ export default class extends AppPlugin {
 // startDebugged starts a server in debug mode with a plugin, and returns the port that debuggers attach to and the log.
 func startDebugged(t *testing.T) (s *apptest.Server, port, log string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
+	port = strconv.Itoa(need.Port(t))
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(guard), 0o600); err != nil {
 		t.Fatal(err)

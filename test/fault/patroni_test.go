@@ -5,7 +5,6 @@ package fault
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -95,12 +94,7 @@ func postmaster(data string) (int, error) {
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
 	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		list = append(list, listener.Addr().String())
+		list = append(list, fmt.Sprintf("127.0.0.1:%d", need.Port(t)))
 	}
 	return list
 }

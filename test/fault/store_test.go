@@ -4,7 +4,6 @@ package fault
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store/storetest"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 )
 
 // TestOtherStore starts nodes on other databases than that of the cluster: they refuse to join with a sentence.
@@ -120,14 +120,7 @@ func TestDeploymentDocumentation(t *testing.T) {
 		check(t, follow(t, "Three nodes", strings.NewReplacer("postgres:///app", db.URL(), "nats://localhost:4222", nats.URL())), 3)
 	})
 	t.Run("without a NATS server", func(t *testing.T) {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := listener.Addr().String()
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
+		address := fmt.Sprintf("127.0.0.1:%d", need.Port(t))
 		check(t, follow(t, "Without a NATS server", strings.NewReplacer(
 			"postgres://app@database-machine/app", db.URL(), "0.0.0.0:4222", address, "first-machine:4222", address,
 		)), 2)

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.org/app/test/need"
 )
 
 // program builds the NATS server of the module's own version once per test binary.
@@ -73,7 +75,7 @@ wait $pid`
 // StartServer starts a server with these lines in its configuration file. It is stopped when the test ends.
 func StartServer(t testing.TB, lines ...string) *Server {
 	t.Helper()
-	s := &Server{port: freePort(t), folder: t.TempDir()}
+	s := &Server{port: need.Port(t), folder: t.TempDir()}
 	if len(lines) > 0 {
 		s.settings = filepath.Join(s.folder, "nats.conf")
 		if err := os.WriteFile(s.settings, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
@@ -83,16 +85,6 @@ func StartServer(t testing.TB, lines ...string) *Server {
 	s.Start(t, true)
 	t.Cleanup(func() { s.Stop(t) })
 	return s
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // URL returns where the server is.
@@ -146,6 +138,8 @@ func (s *Server) await(t testing.TB) {
 	for {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
 		if err == nil {
+			// Whoever else listens there may wait for a request.
+			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 			_, err = conn.Read(make([]byte, 1))
 			_ = conn.Close()
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.org/app/internal/cluster"
+	"example.org/app/test/need"
 )
 
 // Servers are NATS servers that form a cluster. They talk to each other and to their clients over TLS, and everybody shows
@@ -35,11 +36,11 @@ func StartServers(t testing.TB, n int) *Servers {
 	ports := make([]int, n)
 	routes := make([]string, n)
 	for i := range n {
-		ports[i] = freePort(t)
+		ports[i] = need.Port(t)
 		routes[i] = fmt.Sprintf("tls://127.0.0.1:%d", ports[i])
 	}
 	for i := range n {
-		s := &Server{port: freePort(t), folder: t.TempDir()}
+		s := &Server{port: need.Port(t), folder: t.TempDir()}
 		s.settings = filepath.Join(s.folder, "nats.conf")
 		if err := os.WriteFile(s.settings, []byte(clusterSettings(i, ports[i], routes, cl.TLS)), 0o600); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/certificate/certificatetest"
 	"example.org/app/internal/config"
+	"example.org/app/test/need"
 )
 
 // configure points the settings at the server.
@@ -151,7 +152,7 @@ func TestDirectory(t *testing.T) {
 
 // testDirectoryStart proves that mistakes in the configuration show at the start, in one line that names the property.
 func testDirectoryStart(t *testing.T, server *slapd, encrypted func(*config.LoginByLDAP)) {
-	nobody := freePort(t)
+	nobody := int32(need.Port(t))
 	for _, test := range []struct {
 		name     string
 		change   func(*config.LoginByLDAP)

@@ -5,7 +5,6 @@ package login
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -19,6 +18,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 
 	"example.org/app/internal/certificate/certificatetest"
+	"example.org/app/test/need"
 )
 
 const (
@@ -65,7 +65,7 @@ func startSlapd(t testing.TB) *slapd {
 	s.prepare(t)
 	t.Cleanup(func() { s.stop(t) })
 	for attempt := 1; ; attempt++ {
-		s.plain, s.encrypted = freePort(t), freePort(t)
+		s.plain, s.encrypted = int32(need.Port(t)), int32(need.Port(t))
 		err := s.run(t)
 		if err == nil {
 			break
@@ -145,16 +145,6 @@ func firstFile(t testing.TB, what string, paths ...string) string {
 	}
 	t.Fatalf("the test needs %s: found none of %q", what, paths)
 	return ""
-}
-
-func freePort(t testing.TB) int32 {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
 // start starts the server after a stop.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,18 +19,8 @@ import (
 	"example.org/app/internal/plugin/java"
 	"example.org/app/internal/plugin/java/javatest"
 	"example.org/app/internal/role"
+	"example.org/app/test/need"
 )
-
-// freePort finds a port that nobody uses.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // debugger is a jdb.
 type debugger struct {
@@ -95,7 +84,7 @@ func (d *debugger) repeat(command, what string, is func() bool) {
 // shorter, does not count.
 func TestDebugger(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := need.Port(t)
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: port} })
 	settings := config.Default().Plugin
 	manager := plugin.NewManager(plugin.Options{
@@ -150,7 +139,7 @@ func TestDebugger(t *testing.T) {
 // all the same.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: freePort(t), Suspend: true} })
+	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: need.Port(t), Suspend: true} })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	loaded := make(chan error, 1)
