@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -211,11 +212,18 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// call sends a request as root. A status of 0 means that nobody answered.
+// call sends a request as root. A status of 0 means that nobody answered in time.
 func (p *process) call(method, path, body string) (status int, answer string) {
-	req, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, strings.NewReader(body))
+	return p.callWithin(5*time.Second, method, path, body)
+}
+
+// callWithin is call for what takes longer.
+func (p *process) callWithin(limit time.Duration, method, path, body string) (status int, answer string) {
+	ctx, cancel := context.WithTimeout(p.t.Context(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
 	if err != nil {
 		p.t.Error(err)
 		return 0, ""

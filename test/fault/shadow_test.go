@@ -112,7 +112,7 @@ func TestShadows(t *testing.T) {
 	if status, body := one.uploadJar("&replace=true", handlerJar(t, "watched", 99, "return null;", nil)); status != 400 || !strings.Contains(body, "promote or abort it first") {
 		t.Errorf("a version is replaced beside a shadow: %d %s", status, body)
 	}
-	status, body = two.call("DELETE", "/plugins?ids=watched", "")
+	status, body = two.callWithin(patience, "DELETE", "/plugins?ids=watched", "")
 	must(t, "remove", status, body)
 	askers.progress(t, "without the plugin")
 	askers.end()
