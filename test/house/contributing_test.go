@@ -22,7 +22,7 @@ func TestWorkedExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, examples, _ := strings.Cut(string(text), "## Worked examples\n")
-	for title, least := range map[string]int{"Add an operation": 4, "Add a property": 3, "Add a request of clients": 6, "Add an extension point": 4} {
+	for title, least := range map[string]int{"Add an operation": 4, "Add a property": 3, "Add a client request": 6, "Add an extension point": 4} {
 		_, chapter, found := strings.Cut(examples, "### "+title)
 		chapter, _, _ = strings.Cut(chapter, "\n### ")
 		rows := exampleRow.FindAllStringSubmatch(chapter, -1)
