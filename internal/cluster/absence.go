@@ -11,32 +11,33 @@ import (
 )
 
 const (
-	// absenceInterval is how often a process looks whether its neighbours are connected to NATS.
+	// absenceInterval is how often a process checks that its neighbours are connected to NATS.
 	absenceInterval = time.Second
-	// neighbours is how many other nodes each process looks after: those that follow it in the order of the ids, and after
-	// the last one the first. When neighbouring nodes end at the same time, each still has somebody.
+	// neighbours is how many other nodes each process watches: those that follow it in the order of
+	// the ids, wrapping around. Several, so that a node is still watched when its neighbours end at
+	// the same time.
 	neighbours = 2
-	// rejoinInterval is how often a node that wants the id of another looks whether that is connected, and rejoinLimit for
-	// how long it must not be: its process was killed.
+	// rejoinInterval is how often a node that wants the id of another checks whether that one is
+	// connected. After rejoinLimit without connection, its process counts as killed.
 	rejoinInterval = 250 * time.Millisecond
 	rejoinLimit    = time.Second
 )
 
-// A detector finds nodes that are gone, and makes the bucket say so.
+// A detector finds nodes that have died and marks them as gone in the bucket.
 type detector struct {
 	cluster *Cluster
 	once    sync.Once
 }
 
-// start begins to look after neighbours, once.
+// start starts watching the neighbours. Further calls do nothing.
 func (d *detector) start() {
 	if !d.cluster.exclusive {
 		d.once.Do(func() { d.cluster.group.Go(d.run) })
 	}
 }
 
-// run marks the records of neighbours that have lost their connection to NATS for good, as a process that was
-// killed: their heartbeats would be waited for much longer.
+// run marks the records of neighbours that have lost their connection to NATS for good, as a killed
+// process does. Waiting for their heartbeats to expire would take much longer.
 func (d *detector) run() {
 	c := d.cluster
 	ticker := time.NewTicker(absenceInterval)
@@ -52,7 +53,7 @@ func (d *detector) run() {
 		case <-ticker.C:
 		}
 		d.enforce()
-		// After an outage of NATS everybody gets time to connect again.
+		// After an outage of NATS, every node gets time to reconnect.
 		if watched := c.Synchronized(); watched.IsZero() || time.Since(watched) < c.options.AbsenceLimit {
 			clear(since)
 			continue
@@ -75,7 +76,7 @@ func (d *detector) run() {
 	}
 }
 
-// neighbours returns the nodes that this process looks after.
+// neighbours returns the nodes that this process watches.
 func (d *detector) neighbours() (list []sighting) {
 	c := d.cluster
 	own := c.ownNodes()
@@ -105,7 +106,8 @@ func (d *detector) neighbours() (list []sighting) {
 	return list[:min(len(list), neighbours)]
 }
 
-// markGone notes in the record of a node that it is gone. Should the node come back, it finds that by its next heartbeat.
+// markGone marks the record of a node as gone. If the node comes back, its next heartbeat finds the
+// mark.
 func (d *detector) markGone(s sighting) {
 	s.record.Gone = true
 	member := &s.record.Member
@@ -117,8 +119,9 @@ func (d *detector) markGone(s sighting) {
 	}
 }
 
-// enforce makes the bucket say which nodes count as gone: those that did not assert themselves in all the time that they had, those
-// whose tombstone was lost, and those that are back and do not know.
+// enforce writes to the bucket which nodes count as gone: those that did not renew their records in
+// time, those whose tombstone was lost, and those that are back and do not know that they counted
+// as gone.
 func (d *detector) enforce() {
 	if d.cluster.exclusive || !d.cluster.up.Load() {
 		return
@@ -132,7 +135,7 @@ func (d *detector) enforce() {
 	}
 }
 
-// addTombstone makes a tombstone for a node without a record.
+// addTombstone writes a tombstone for a node without a record.
 func (d *detector) addTombstone(r record) {
 	id := r.Member.NodeID
 	written := d.write(id, func(ctx context.Context, b *bucket) (uint64, error) {
@@ -143,7 +146,7 @@ func (d *detector) addTombstone(r record) {
 	}
 }
 
-// write changes the record of a node and reports whether it did. Somebody else may have changed it before.
+// write changes the record of a node. It reports false if another node changed the record first.
 func (d *detector) write(id string, change func(ctx context.Context, b *bucket) (uint64, error)) bool {
 	c := d.cluster
 	ctx, cancel := context.WithTimeout(c.ctx, operationTimeout)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A breaker keeps calls from one life of a node that does not answer. It is open from a missed deadline until the node
-// answers a probe.
+// A breaker stops calls to one incarnation of a node that does not answer. It opens when a call
+// misses its deadline and closes when the node answers a probe.
 type breaker struct {
 	id, incarnation string
 
@@ -18,24 +18,25 @@ type breaker struct {
 	open    bool
 	probing bool
 	trace   trace
-	// ended says that the process of the node has certainly ended.
+	// ended is true once the process of the node has certainly ended.
 	ended bool
-	// calls are those under way, and whether they are repeatable. Repeatable calls are cancelled when the breaker opens,
-	// the others only when the process of the node has ended: until then it may carry them out.
+	// calls are the calls under way; the value is whether they are repeatable. Repeatable calls are
+	// cancelled when the breaker opens, the others only when the process of the node has ended,
+	// because until then it may carry them out.
 	calls map[*context.CancelCauseFunc]bool
-	// at is where the next request goes.
+	// at is the destination of the next request.
 	at *place
 }
 
-// A place is a node over a connection at each end: requests arrive in their order only if they go to the same place.
+// A place identifies a node and the connection at each end. Requests arrive in order only if they
+// go to the same place.
 type place struct {
-	// name is that of the place.
 	name string
-	// own and theirs count the connections of both processes, as far as they are known here.
+	// own and theirs count the connections of both processes, as far as this process knows.
 	own, theirs uint64
 }
 
-// place returns where a request goes over a connection of this process.
+// place returns the destination of a request over a connection of this process.
 func (b *breaker) place(own uint64) *place {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,12 +50,13 @@ func (b *breaker) place(own uint64) *place {
 	return b.at
 }
 
-// move belongs to the lock.
+// move requires the lock.
 func (b *breaker) move(own, theirs uint64) {
 	b.at = &place{name: fmt.Sprintf("%s/%s %d %d", b.id, b.incarnation, own, theirs), own: own, theirs: theirs}
 }
 
-// learn notes a connection of the node. The repeatable calls that were made before are made again.
+// learn records a new connection of the node and resends the repeatable calls that were made before
+// it.
 func (b *breaker) learn(connection uint64) {
 	b.mu.Lock()
 	known := b.at
@@ -75,7 +77,7 @@ func (b *breaker) isOpen() bool {
 	return b.open
 }
 
-// track has a call cancelled when the node does not answer it any more. The result ends that.
+// track registers a call, to be cancelled when the node stops answering, until untrack is called.
 func (b *breaker) track(cancel context.CancelCauseFunc, repeatable bool) (untrack func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +93,7 @@ func (b *breaker) track(cancel context.CancelCauseFunc, repeatable bool) (untrac
 	}
 }
 
-// set opens or closes the breaker and reports whether that is a change.
+// set opens or closes the breaker and reports whether its state changed.
 func (b *breaker) set(open bool) (changed bool) {
 	b.mu.Lock()
 	changed = b.open != open
@@ -103,10 +105,10 @@ func (b *breaker) set(open bool) (changed bool) {
 	return changed
 }
 
-// cancel ends the repeatable calls, or all of them, and returns how many.
+// cancel cancels the repeatable calls, or all of them, and returns how many.
 func (b *breaker) cancel(all bool) int { return b.end(all, ErrLost) }
 
-// cancelRepeatable ends the repeatable calls.
+// cancelRepeatable cancels the repeatable calls.
 func (b *breaker) cancelRepeatable(cause error) { b.end(false, cause) }
 
 func (b *breaker) end(all bool, cause error) int {
@@ -125,8 +127,9 @@ func (b *breaker) end(all bool, cause error) int {
 	return len(lost)
 }
 
-// observe notes the outcome of a probe and reports whether the process of the node has certainly ended.
-func (b *breaker) observe(seen sign, sent time.Time) (ended bool) {
+// observe records the result of a probe and reports whether the process of the node has certainly
+// ended.
+func (b *breaker) observe(seen probeResult, sent time.Time) (ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = b.ended || b.trace.note(seen, sent, time.Now())
@@ -146,7 +149,7 @@ func (b *breaker) busy() bool {
 	return len(b.calls) > 0
 }
 
-// beginProbe reports whether a probe may begin: there is one at a time.
+// beginProbe reports whether a probe may begin; only one runs at a time.
 func (b *breaker) beginProbe() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

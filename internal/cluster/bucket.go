@@ -24,24 +24,25 @@ const (
 )
 
 var (
-	// errConflict means that the key is not at the expected revision any more.
+	// errConflict means that the key is no longer at the expected revision.
 	errConflict = errors.New("the record was changed meanwhile")
-	// errAbsent means that there is no such key.
+	// errAbsent means that the key does not exist.
 	errAbsent = errors.New("there is no such record")
 )
 
-// A bucket is the key-value bucket in memory that holds the records and the lease. All writes compare and set.
+// A bucket is the in-memory key-value bucket that holds the records and the lease. All writes are
+// compare-and-set.
 type bucket struct {
 	cluster *Cluster
 	kv      jetstream.KeyValue
 	name    string
-	// age is how old the bucket was when it was opened, and opened when that was. What an older bucket does not have
-	// is not there; a young one may not have been told yet.
+	// age is the age of the bucket when it was opened, at the time opened. A key that is missing in
+	// an old bucket does not exist; nodes may not have written theirs to a young one yet.
 	age    time.Duration
 	opened time.Time
 }
 
-// openBucket finds or makes the bucket.
+// openBucket opens the bucket and creates it if necessary.
 func openBucket(ctx context.Context, c *Cluster) (*bucket, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -66,10 +67,10 @@ func openBucket(ctx context.Context, c *Cluster) (*bucket, error) {
 	}, nil
 }
 
-// existed returns for how long the bucket has existed at least.
+// existed returns the minimum age of the bucket.
 func (b *bucket) existed() time.Duration { return b.age + time.Since(b.opened) }
 
-// now returns the time of the server, whose clock also dates the entries.
+// now returns the time of the server, whose clock also sets the timestamps of the entries.
 func (b *bucket) now(ctx context.Context) (time.Time, error) {
 	stream, err := b.cluster.js.Stream(ctx, "KV_"+b.name)
 	if err != nil {
@@ -78,7 +79,7 @@ func (b *bucket) now(ctx context.Context) (time.Time, error) {
 	return stream.CachedInfo().TimeStamp, nil
 }
 
-// failure translates an error and has the bucket opened again when it is gone.
+// failure translates an error and causes the bucket to be reopened if it no longer exists.
 func (b *bucket) failure(err error) error {
 	switch {
 	case err == nil:
@@ -111,7 +112,7 @@ func (b *bucket) get(ctx context.Context, key string, value any) (revision uint6
 	return entry.Revision(), entry.Created(), nil
 }
 
-// create adds the key, which must be absent. A ttl of zero is none.
+// create adds the key, which must be absent. A ttl of zero means none.
 func (b *bucket) create(ctx context.Context, key string, value any, ttl time.Duration) (uint64, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -125,7 +126,8 @@ func (b *bucket) create(ctx context.Context, key string, value any, ttl time.Dur
 	return revision, b.failure(err)
 }
 
-// update replaces the value at the revision and begins its ttl anew, which the library's own Update cannot.
+// update replaces the value at the revision and restarts its ttl, which the library's own Update
+// cannot do.
 func (b *bucket) update(ctx context.Context, key string, value any, ttl time.Duration, revision uint64) (uint64, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -147,10 +149,10 @@ func (b *bucket) remove(ctx context.Context, key string, revision uint64) error 
 	return b.failure(b.kv.Purge(ctx, key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerTTL)))
 }
 
-// wholeSeconds rounds up to what the server can count.
+// wholeSeconds rounds up to the resolution of the server.
 func wholeSeconds(d time.Duration) time.Duration {
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-// memberID returns the id of the key of a member record.
+// memberID returns the id in the key of a member record.
 func memberID(key string) (string, bool) { return strings.CutPrefix(key, memberKey) }

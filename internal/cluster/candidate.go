@@ -4,15 +4,15 @@ package cluster
 
 import "example.org/app/internal/role"
 
-// A Candidate is a node that calls to a role may go to.
+// A Candidate is a node that can receive calls to a role.
 type Candidate struct {
 	ID string
 	// Answers is false while the node does not answer this process.
 	Answers bool
 }
 
-// Candidates returns the nodes of a role that are healthy and active, by their ids. It is for those who share work among the
-// nodes by a rule of their own and call them by name.
+// Candidates returns the healthy, active nodes of a role, ordered by id. It is for callers that
+// distribute work among the nodes by their own rule and call them by name.
 func Candidates(c *Cluster, kind role.Role) []Candidate {
 	c.prober.start()
 	peers := c.routes.peers(kind)

@@ -15,21 +15,22 @@ import (
 const (
 	// claimKey is the key of the bucket that says which database the cluster uses.
 	claimKey = "store"
-	// identityName is the name of the value that tells a database from every other.
+	// identityName is the name of the value that identifies a database.
 	identityName = "cluster.store-identity"
 )
 
 // A claim says which database the cluster uses.
 type claim struct{ Store string }
 
-// A claimant claims the database of a node for the cluster.
+// A claimant claims the node's database for the cluster.
 type claimant struct {
 	node *Node
-	// store is the identity of the node's database; "" is none.
+	// store is the identity of the node's database; "" means none.
 	store string
 }
 
-// identify returns what tells a database from every other one. A copy of a database has the identity of the original.
+// identify returns the unique identity of a database. A copy of a database has the identity of the
+// original.
 func identify(ctx context.Context, db *store.DB) (string, error) {
 	if db == nil {
 		return "", nil
@@ -38,9 +39,10 @@ func identify(ctx context.Context, db *store.DB) (string, error) {
 	return string(value), err
 }
 
-// claim makes the node's database that of the cluster, unless the cluster uses another one, which is an
-// ErrOtherStore. The database of nodes that are gone does not count. It is called after the node's record is there, so
-// that of two nodes that claim at the same time at least one sees the record of the other.
+// claim makes the node's database that of the cluster. It returns ErrOtherStore if the cluster uses
+// another one; the database of nodes that are gone does not count. It must be called after the
+// node's record is written, so that of two nodes that claim at the same time at least one sees the
+// record of the other.
 func (c claimant) claim(ctx context.Context) error {
 	if c.store == "" {
 		return nil
@@ -70,8 +72,8 @@ func (c claimant) claim(ctx context.Context) error {
 	return errConflict
 }
 
-// refuseOther returns an ErrOtherStore if a living node uses the database that was claimed. Where none was claimed, a node
-// with another database that has registered before this one is about to claim it.
+// refuseOther returns ErrOtherStore if a live node uses the claimed database. If none was claimed,
+// a node with another database that registered before this one is about to claim it.
 func (c claimant) refuseOther(ctx context.Context, b *bucket, claimed string) error {
 	n := c.node
 	n.mu.RLock()
@@ -92,8 +94,8 @@ func (c claimant) refuseOther(ctx context.Context, b *bucket, claimed string) er
 	return nil
 }
 
-// anyMember returns the id of a living node that is wanted; "" is none. It reads the bucket itself, because the directory
-// may be behind.
+// anyMember returns the id of a live node that matches wanted, or "" if there is none. It reads the
+// bucket itself, because the directory may be behind.
 func (b *bucket) anyMember(ctx context.Context, wanted func(id string, revision uint64, r record) bool) (found string, err error) {
 	now, err := b.now(ctx)
 	if err != nil {
@@ -122,8 +124,8 @@ func (b *bucket) anyMember(ctx context.Context, wanted func(id string, revision 
 	return found, nil
 }
 
-// check claims the database again when the bucket does not say that the cluster uses it, such as after NATS came
-// back empty. A node whose database is not that of the cluster is not healthy.
+// check claims the database again if the bucket has no claim, for instance after NATS came back
+// empty. A node whose database is not that of the cluster is unhealthy.
 func (c claimant) check(ctx context.Context) {
 	if c.store == "" || c.node.cluster.claimed() == c.store {
 		c.setForeign(nil)
@@ -136,7 +138,7 @@ func (c claimant) check(ctx context.Context) {
 	}
 }
 
-// setForeign notes that the cluster uses another database, or that it does not.
+// setForeign records whether the cluster uses another database; nil means it does not.
 func (c claimant) setForeign(err error) {
 	n := c.node
 	n.mu.Lock()
@@ -148,7 +150,7 @@ func (c claimant) setForeign(err error) {
 	}
 }
 
-// claimed returns the identity of the database that the cluster uses, as far as is known.
+// claimed returns the identity of the database that the cluster uses, as far as this process knows.
 func (d *directory) claimed() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// clockSamples is how many measurements are made in a row; the quickest counts.
+	// clockSamples is how many measurements are made in a row; the fastest one counts.
 	clockSamples = 3
-	// clockInterval is how often the clock is measured, and maxClockAge how long a measurement counts although later ones
-	// took longer.
+	// clockInterval is how often the clock is measured. A measurement stays in use for at most
+	// maxClockAge while later ones are slower.
 	clockInterval = 10 * time.Second
 	maxClockAge   = time.Minute
-	// maxClockError bounds the round trip of a measurement that counts.
+	// maxClockError is the longest round trip of a valid measurement.
 	maxClockError = time.Second
-	// maxAhead bounds how far the time that another node tells may be ahead. A node whose clock is wrong by more, because
-	// it could not measure it, does not take the others with it.
+	// maxAhead bounds how far the time received from another node may be ahead. A node whose clock
+	// is off by more, because it could not measure it, must not move the clocks of the others.
 	maxAhead = 10 * time.Second
 )
 
-// A clock tells the time of the cluster: that of the NATS server, which every node measures, and never before a time that
-// another node has told in a message. What one node does after it heard of what another did therefore has a later time,
-// whatever their own clocks say.
+// A clock tells the time of the cluster: that of the NATS server, which every node measures, and
+// never before a time that was received in a message. Therefore an event that follows from a
+// message of another node always has a later time, whatever their own clocks say.
 type clock struct {
 	wall func() time.Time
-	// offset is what the server's clock is ahead of the own one, in nanoseconds.
+	// offset is how far the server's clock is ahead of this machine's, in nanoseconds.
 	offset atomic.Int64
-	// heard is the latest time that another node told, in microseconds since 1970.
+	// heard is the latest time received from another node, in microseconds since 1970.
 	heard atomic.Int64
 
 	mu sync.Mutex
-	// trip is how long the measurement took that counts, which was made at measured.
+	// trip is the round trip of the measurement in use, which was made at measured.
 	trip     time.Duration
 	measured time.Time
 }
@@ -51,10 +51,10 @@ func (c *clock) now() time.Time {
 	return now
 }
 
-// estimate returns the time of the server by the own clock.
+// estimate returns the estimated time of the server.
 func (c *clock) estimate() time.Time { return c.wall().Add(time.Duration(c.offset.Load())) }
 
-// hear takes note of the time that another node told.
+// hear records the time received from another node.
 func (c *clock) hear(micros int64) {
 	for {
 		heard := c.heard.Load()
@@ -64,8 +64,8 @@ func (c *clock) hear(micros int64) {
 	}
 }
 
-// measure compares the own clock with that of the server. On a busy machine a measurement may be worse than an earlier one,
-// which then counts for a while.
+// measure compares this machine's clock with the server's. On a busy machine a measurement may be
+// worse than an earlier one, which then stays in use for a while.
 func (c *clock) measure(ctx context.Context, server func(context.Context) (time.Time, error)) error {
 	best, offset := maxClockError, time.Duration(0)
 	for range clockSamples {
@@ -87,10 +87,12 @@ func (c *clock) measure(ctx context.Context, server func(context.Context) (time.
 	return nil
 }
 
-// Now returns the time of the cluster, which is the same on all nodes but for the time that a message takes.
+// Now returns the time of the cluster. It is the same on all nodes, to within the latency of a
+// message.
 func (c *Cluster) Now() time.Time { return c.clock.now() }
 
-// measureClock brings the clock in line with the server's. The clock of a server in this process is the own one.
+// measureClock adjusts the clock to the server's. A server in this process uses this machine's
+// clock.
 func (c *Cluster) measureClock(ctx context.Context, b *bucket) error {
 	if c.options.URL == "" && c.options.Clock == nil {
 		return nil
@@ -120,18 +122,19 @@ func (c *Cluster) clockLoop() {
 	}
 }
 
-// slack is by how much the handler's time ends before the caller's, so that a caller that has given up can rely on it that
-// nothing happens any more, although clocks differ a little.
+// slack is how much earlier the handler's deadline is than the caller's, so that nothing happens
+// after a caller has given up, even if the clocks differ a little.
 func slack(left time.Duration) time.Duration { return min(left/10, 500*time.Millisecond) }
 
-// stamp notes in a header until when, by the time of the cluster, a request may be carried out.
+// stamp writes the deadline of a request, in the time of the cluster, to a header.
 func (c *clock) stamp(header nats.Header, left time.Duration) {
 	now := c.now()
 	header[headerTime] = []string{strconv.FormatInt(now.UnixMicro(), 10)}
 	header[headerDeadline] = []string{strconv.FormatInt(c.estimate().Add(left).UnixMicro(), 10)}
 }
 
-// remaining returns how much time is left for a request; it is not positive for one that came too late.
+// remaining returns the time left for a request; it is not positive if the request arrived too
+// late.
 func (c *Cluster) remaining(header nats.Header) time.Duration {
 	left := c.timeoutOf(header)
 	if deadline, err := strconv.ParseInt(first(header, headerDeadline), 10, 64); err == nil {
@@ -140,7 +143,7 @@ func (c *Cluster) remaining(header nats.Header) time.Duration {
 	return left
 }
 
-// hearIn takes note of the time in a header.
+// hearIn records the time in a header.
 func (c *clock) hearIn(header nats.Header) {
 	if micros, err := strconv.ParseInt(first(header, headerTime), 10, 64); err == nil {
 		c.hear(micros)

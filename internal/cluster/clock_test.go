@@ -21,7 +21,7 @@ func TestClock(t *testing.T) {
 		if err := c.measure(t.Context(), server); err != nil || !c.now().Equal(time.Now()) {
 			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
 		}
-		// A later time that another node tells is believed, unless it is far off.
+		// A later time from another node is accepted unless it is far off.
 		told := time.Now().Add(3 * time.Second)
 		c.hear(told.UnixMicro())
 		c.hear(time.Now().Add(time.Hour).UnixMicro())
@@ -36,7 +36,7 @@ func TestClock(t *testing.T) {
 		if !c.now().Equal(time.Now()) {
 			t.Errorf("the clock says %v, it is %v", c.now(), time.Now())
 		}
-		// One that is worse than the last does not count, until that is old.
+		// A measurement with a longer round trip is ignored until the last one is old.
 		worse := func(context.Context) (time.Time, error) {
 			time.Sleep(100 * time.Millisecond)
 			return time.Now().Add(10 * time.Second), nil
@@ -52,7 +52,7 @@ func TestClock(t *testing.T) {
 		if err := c.measure(t.Context(), server); err != nil || !c.now().Equal(time.Now()) {
 			t.Errorf("the clock says %v, it is %v: %v", c.now(), time.Now(), err)
 		}
-		// A measurement that took too long says nothing.
+		// A measurement that took too long is ignored.
 		slow := func(context.Context) (time.Time, error) {
 			time.Sleep(2 * time.Second)
 			return time.Now().Add(time.Hour), nil

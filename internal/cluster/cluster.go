@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster lets several processes work as one: it knows the nodes, elects a leader among them, carries calls and
-// messages between them and gives each a number for its ids. NATS is the fabric; a server embedded in the process is
-// the default.
+// Package cluster connects several processes: it knows the nodes, elects a leader, carries calls
+// and messages between nodes and leases each a number for its ids. NATS is the fabric; the default
+// is a server embedded in the process.
 //
-// It keeps nothing that must survive. What lives in NATS, the records of the members and the leader's lease, is made
-// anew when NATS comes back empty; what must never be lost or go back, the leader's fencing number and the node
-// numbers, is in SQL. It is not the place for the meaning of a call: that belongs to who declares the endpoint.
+// It stores nothing durable in NATS: the member records and the leader's lease are written again
+// when NATS comes back empty. What must never be lost or go back, the leader's fencing number and
+// the node numbers, is in SQL. The meaning of a call belongs to the package that declares the
+// endpoint.
 //
-// Lock order: a node's mu before the cluster's mu; no lock is held while waiting for NATS, the database or a
-// function of the caller.
+// Lock order: a node's mu before the cluster's mu; no lock is held while waiting for NATS, the
+// database or a function of the caller.
 package cluster
 
 import (
@@ -47,63 +48,68 @@ const (
 )
 
 const (
-	// envelopeRoom is what the headers of a message may take beyond its payload.
+	// envelopeRoom is the space for the headers of a message, in addition to its payload.
 	envelopeRoom = 4 << 10
 	// operationTimeout bounds one operation on the member records.
 	operationTimeout = 5 * time.Second
 	// reconnectMin and reconnectMax bound the back-off between attempts to reconnect.
 	reconnectMin, reconnectMax = 50 * time.Millisecond, 5 * time.Second
-	// pingInterval is how often both ends of a connection to NATS ask whether the other is there; after maxPings without
-	// answer the connection counts as lost.
+	// pingInterval is how often both ends of a connection to NATS ping each other; after maxPings
+	// without answer the connection counts as lost.
 	pingInterval = 2 * time.Second
 	maxPings     = 2
 )
 
 // Options say how to reach the other nodes. The zero value is a cluster inside this process alone.
 type Options struct {
-	// ClusterID keeps clusters apart that share a NATS server: letters, digits, "_" and "-", at most 64.
+	// ClusterID separates clusters that share a NATS server: letters, digits, "_" and "-", at most
+	// 64.
 	ClusterID string
 	// URL is that of an external NATS server or cluster: nats://host:port or tls://host:port, several separated by
 	// commas. Credentials in it are never logged. Empty means a server embedded in this process.
 	URL string
-	// Server is a NATS server in this process that belongs to somebody else. It excludes URL and Listen.
+	// Server is a NATS server in this process that the caller owns. It excludes URL and Listen.
 	Server nats.InProcessConnProvider
 	// Listen is "host:port" on which the embedded server accepts other nodes. It requires Token or TLS with a CA.
 	Listen string
-	// Token is the secret that nodes show to each other's embedded servers and to the server of URL.
+	// Token is the secret with which nodes authenticate to each other's embedded servers and to the
+	// server of URL.
 	Token string
 	// TLS are the files for Listen and URL.
 	TLS TLSFiles
-	// Folder is for the files of the embedded server; see ServerOptions.
+	// Folder holds the files of the embedded server; see ServerOptions.
 	Folder string
 	// Replicas is the number of copies that a NATS cluster keeps of the member records.
 	Replicas int
 
 	// CallTimeout is the deadline of calls whose context has none.
 	CallTimeout time.Duration
-	// MaxPayload bounds one request, response or message in bytes. A server that takes less bounds it further.
+	// MaxPayload is the maximum size of a request, response or message in bytes. The server may set
+	// a lower limit.
 	MaxPayload int
 	// MaxConcurrentCalls bounds the handlers that run at a time in this process.
 	MaxConcurrentCalls int
-	// SubscriberQueue bounds the messages that wait for one slow subscriber; what comes on top is dropped.
+	// SubscriberQueue is how many messages may wait for a slow subscriber; further ones are
+	// dropped.
 	SubscriberQueue int
-	// Protocol is announced with each call; the zero value is this program's.
+	// Protocol is announced with each call; the zero value means CurrentProtocol.
 	Protocol Protocol
 
-	// HeartbeatInterval is how often a node asserts its record, HeartbeatTimeout the silence after which it counts as
-	// unhealthy and its id may be taken over, and MemberTTL the silence after which its record vanishes. MemberTTL has
-	// a resolution of a second.
+	// HeartbeatInterval is how often a node renews its record. After HeartbeatTimeout without
+	// renewal a node counts as unhealthy and its id may be taken over; after MemberTTL its record
+	// expires. MemberTTL has a resolution of a second.
 	HeartbeatInterval, HeartbeatTimeout, MemberTTL time.Duration
-	// AbsenceLimit is how long a node may not be connected to NATS, although others are, before it counts as gone. It should
-	// be more than a node takes to connect again.
+	// AbsenceLimit is how long a node may be disconnected from NATS, while others are connected,
+	// before it counts as gone. It should be longer than a reconnect takes.
 	AbsenceLimit time.Duration
 	// HealthInterval is how often the health of a node is checked.
 	HealthInterval time.Duration
-	// LeaseTime is how long a leader stays one without being able to renew its lease. It is renewed three times as
-	// often.
+	// LeaseTime is how long a leader keeps the lead without renewing its lease. It renews it three
+	// times as often.
 	LeaseTime time.Duration
 
-	// Store keeps the leader's fence and the node numbers. Without it no node of this process leads or has a number.
+	// Store keeps the leader's fence and the node numbers. If nil, no node of this process leads or
+	// has a number.
 	Store *store.DB
 	// NumberLease is how long a node number is leased. It is renewed three times as often.
 	NumberLease time.Duration
@@ -111,7 +117,7 @@ type Options struct {
 	// Clock is the clock of this machine; nil is time.Now.
 	Clock func() time.Time
 
-	// Logger gets what an operator should know; nil is silence.
+	// Logger logs what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
 
@@ -149,9 +155,9 @@ func (o *Options) validate() error {
 type Cluster struct {
 	options Options
 	logger  *slog.Logger
-	// prefix begins all subjects; protocol is the version in each message.
+	// prefix is the first part of all subjects; protocol is the version in each message.
 	prefix, protocol string
-	// exclusive means that no other process can be in the cluster.
+	// exclusive is true if no other process can be in the cluster.
 	exclusive bool
 	server    *Server
 	conn      *nats.Conn
@@ -165,14 +171,14 @@ type Cluster struct {
 	handlers   handlerTable
 	prober     prober
 	detector   detector
-	// calls counts the handlers that run.
+	// calls is the number of running handlers.
 	calls atomic.Int64
-	// up says that there is a connection. The library cannot be asked without waiting for an attempt to connect, which takes
-	// long if the server is paused.
+	// up is true while connected. The library cannot be asked: it blocks during an attempt to
+	// connect, which takes long if the server is paused.
 	up atomic.Bool
-	// connections is the number of the last connection that was asked for.
+	// connections is the number of the last connection.
 	connections atomic.Uint64
-	// cut abandons the calls of other processes some time after the connection was lost.
+	// cut cancels the calls from other processes some time after the connection was lost.
 	cut atomic.Pointer[time.Timer]
 
 	ctx    context.Context
@@ -184,8 +190,9 @@ type Cluster struct {
 	nodes  []*Node
 }
 
-// Connect starts the embedded server, if there is to be one, and connects to the fabric. It waits until the member
-// records are known or ctx ends. From then on it reconnects for ever. Every error is one line without credentials.
+// Connect starts the embedded server, if one is configured, and connects to the fabric. It waits
+// until the member records are read or ctx ends. Afterwards it reconnects for ever. Every error is
+// one line without credentials.
 func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -241,7 +248,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	}
 }
 
-// dial makes the connection. A server that is not there yet is waited for until ctx ends.
+// dial connects. It waits until ctx ends for a server that is not there yet.
 func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider) error {
 	connected := make(chan struct{}, 1)
 	options := []nats.Option{
@@ -249,7 +256,8 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 		nats.MaxReconnects(-1),
 		nats.RetryOnFailedConnect(true),
 		nats.IgnoreAuthErrorAbort(),
-		// A call or a message during an outage fails at once instead of arriving later than anybody expects.
+		// During an outage, a call or a message fails at once instead of arriving unexpectedly
+		// late.
 		nats.ReconnectBufSize(-1),
 		nats.CustomReconnectDelay(reconnectDelay),
 		nats.Timeout(operationTimeout),
@@ -307,13 +315,14 @@ func (c *Cluster) dial(ctx context.Context, provider nats.InProcessConnProvider)
 	}
 }
 
-// reconnectDelay doubles with the attempts and is never the same for two nodes.
+// reconnectDelay doubles with each attempt and is random, so that nodes do not reconnect in step.
 func reconnectDelay(attempts int) time.Duration {
 	delay := min(reconnectMin<<min(attempts, 10), reconnectMax)
 	return delay/2 + rand.N(delay)
 }
 
-// asyncError reports what NATS has nobody else to tell. Slow subscribers are counted where they are.
+// asyncError logs the errors that NATS reports asynchronously. Slow subscribers are counted
+// elsewhere.
 func (c *Cluster) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if c.ctx.Err() != nil {
 		return
@@ -325,7 +334,7 @@ func (c *Cluster) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	c.logger.Warn("the cluster's connection reports a problem", "subject", subject, "error", err)
 }
 
-// Healthy returns nil while this process is connected and knows the members.
+// Healthy returns nil while this process is connected and the member records are up to date.
 func (c *Cluster) Healthy() error {
 	if c.ctx.Err() != nil {
 		return ErrClosed
@@ -336,7 +345,7 @@ func (c *Cluster) Healthy() error {
 	return c.directory.failure()
 }
 
-// errDown means that there is no connection to NATS now.
+// errDown means that this process is not connected to NATS.
 var errDown = errors.New("there is no connection to the NATS server")
 
 // Exclusive reports whether no other process can be in the cluster.
@@ -348,14 +357,15 @@ func (c *Cluster) ID() string { return c.options.ClusterID }
 // JetStream returns the engine behind the member records, for packages below this one that keep a bucket of their own.
 func (c *Cluster) JetStream() jetstream.JetStream { return c.js }
 
-// Replicas returns how many copies a NATS cluster shall keep of a bucket.
+// Replicas returns the number of copies that a NATS cluster keeps of a bucket.
 func (c *Cluster) Replicas() int { return max(c.options.Replicas, 1) }
 
-// HeartbeatTimeout returns the silence after which a node counts as unhealthy. It is also how long nodes may take to
-// assert themselves after the fabric came back.
+// HeartbeatTimeout returns the time without heartbeat after which a node counts as unhealthy. It is
+// also how long nodes may take to renew their records after the fabric came back.
 func (c *Cluster) HeartbeatTimeout() time.Duration { return c.options.HeartbeatTimeout }
 
-// ServerURL returns the URL for other processes when the embedded server listens, else "". It holds no credentials.
+// ServerURL returns the URL for other processes if the embedded server listens, else "". It
+// contains no credentials.
 func (c *Cluster) ServerURL() string {
 	if c.server == nil {
 		return ""
@@ -363,8 +373,8 @@ func (c *Cluster) ServerURL() string {
 	return c.server.URL()
 }
 
-// Close makes the nodes leave that have not left and ends the connection and the embedded server. It waits for running
-// handlers until ctx ends.
+// Close makes the remaining nodes leave and closes the connection and the embedded server. It waits
+// for running handlers until ctx ends.
 func (c *Cluster) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {
@@ -389,7 +399,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// addNode refuses nodes of a cluster that is closed.
+// addNode fails if the cluster is closed.
 func (c *Cluster) addNode(n *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -412,7 +422,7 @@ func (c *Cluster) ownNodes() []*Node {
 	return slices.Clone(c.nodes)
 }
 
-// localNode returns the node of this process with the id, or nil.
+// localNode returns the node of this process with the id, or nil if there is none.
 func (c *Cluster) localNode(id string) *Node {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -19,30 +19,30 @@ import (
 // errUnknown is the state of a directory that has not been read yet.
 var errUnknown = errors.New("the member records have not been read yet")
 
-// A sighting is a record and when this process saw it assert itself last, by this process's own clock.
+// A sighting is a record and when this process last saw it renewed, by its own clock.
 type sighting struct {
 	record   record
 	revision uint64
 	at       time.Time
 }
 
-// A leaseSighting is the same for the leader's lease.
+// A leaseSighting is a lease and when this process last saw it renewed.
 type leaseSighting struct {
 	lease    lease
 	revision uint64
 	at       time.Time
 }
 
-// A MemberEvent tells of a change. Before is nil for a member that is new, After for one that is gone.
+// A MemberEvent describes a change. Before is nil for a new member, After for a removed one.
 type MemberEvent struct{ Before, After *Member }
 
-// A directory is this process's picture of the bucket, kept by a watch.
+// A directory is this process's copy of the bucket, updated by a watch.
 type directory struct {
 	cluster *Cluster
-	// ready is closed when the first picture is complete.
+	// ready is closed when the first copy is complete.
 	ready chan struct{}
 	again chan struct{}
-	// unaware is woken when a node is back that does not know that it counted as gone.
+	// unaware is signalled when a node is back that does not know that it counted as gone.
 	unaware chan struct{}
 
 	// generation counts the changes.
@@ -51,13 +51,14 @@ type directory struct {
 	mu     sync.Mutex
 	bucket *bucket
 	err    error
-	// watched is since when nothing was missed; it is zero while the connection is lost.
+	// watched is the start of the current, gapless watch; zero while the connection is lost.
 	watched time.Time
 	members map[string]sighting
-	// doubted are lives without a record, and gone those that count as gone until they say that they know it.
-	doubted map[life]doubt
-	gone    map[life]departure
-	lease   *leaseSighting
+	// suspects are incarnations without a record. dead are those that count as gone until they
+	// confirm that they know it.
+	suspects map[life]suspect
+	dead     map[life]deadLife
+	lease    *leaseSighting
 	// claim is the identity of the database that the cluster uses.
 	claim string
 	// changed is closed and replaced at each change.
@@ -69,11 +70,11 @@ type directory struct {
 func newDirectory(c *Cluster) *directory {
 	return &directory{
 		cluster: c, ready: make(chan struct{}), again: make(chan struct{}, 1), unaware: make(chan struct{}, 1), err: errUnknown,
-		members: map[string]sighting{}, doubted: map[life]doubt{}, gone: map[life]departure{}, changed: make(chan struct{}), watchers: map[int]func(MemberEvent){},
+		members: map[string]sighting{}, suspects: map[life]suspect{}, dead: map[life]deadLife{}, changed: make(chan struct{}), watchers: map[int]func(MemberEvent){},
 	}
 }
 
-// resynchronise has the bucket made and read again.
+// resynchronise causes the bucket to be opened and read again.
 func (d *directory) resynchronise() {
 	select {
 	case d.again <- struct{}{}:
@@ -81,14 +82,14 @@ func (d *directory) resynchronise() {
 	}
 }
 
-// touch wakes those who wait for a change.
+// touch wakes everybody who waits for a change.
 func (d *directory) touch() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.notify()
 }
 
-// lose notes that the connection was lost, and with it the news of other nodes.
+// lose records that the connection was lost and that changes may have been missed.
 func (d *directory) lose() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +109,7 @@ func (d *directory) failure() error {
 	return d.err
 }
 
-// current returns the bucket, if it is usable.
+// current returns the bucket, or an error if it is unusable.
 func (d *directory) current() (*bucket, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +119,7 @@ func (d *directory) current() (*bucket, error) {
 	return d.bucket, nil
 }
 
-// run keeps the picture until the cluster is closed.
+// run keeps the copy up to date until the cluster is closed.
 func (d *directory) run() {
 	ctx := d.cluster.ctx
 	for attempt := 0; ctx.Err() == nil; attempt++ {
@@ -140,7 +141,7 @@ func (d *directory) run() {
 	}
 }
 
-// fail notes that the picture is not up to date. It logs only the first failure.
+// fail records that the copy is out of date. It logs only the first failure.
 func (d *directory) fail(err error) {
 	d.mu.Lock()
 	first := d.err == nil
@@ -154,7 +155,7 @@ func (d *directory) fail(err error) {
 	}
 }
 
-// watch follows the bucket until it has to be opened again, which is no error, or something fails.
+// watch follows the bucket until it must be reopened, which is no error, or something fails.
 func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 	b, err := openBucket(ctx, d.cluster)
 	if err != nil {
@@ -169,7 +170,7 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 	}
 	watchCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The context also ends the watch, so that it may not have a deadline of its own.
+	// The context also ends the watch, so it must not have a deadline.
 	limit := time.AfterFunc(operationTimeout, cancel)
 	watcher, err := b.kv.WatchAll(watchCtx)
 	if !limit.Stop() && err == nil {
@@ -215,7 +216,7 @@ func (d *directory) watch(ctx context.Context) (complete bool, err error) {
 	}
 }
 
-// drain stops a watcher and empties its channel, on which the library would otherwise block for ever.
+// drain stops a watcher and empties its channel; the library would block on it for ever.
 func drain(watcher jetstream.KeyWatcher) {
 	_ = watcher.Stop()
 	limit := time.NewTimer(time.Second)
@@ -232,7 +233,7 @@ func drain(watcher jetstream.KeyWatcher) {
 	}
 }
 
-// decode returns the value of an entry; ok is false for a key that was removed or cannot be understood.
+// decode returns the value of an entry; ok is false if the key was removed or the value is invalid.
 func decode[T any](d *directory, entry jetstream.KeyValueEntry) (value T, ok bool) {
 	if entry.Operation() != jetstream.KeyValuePut {
 		return value, false
@@ -244,7 +245,7 @@ func decode[T any](d *directory, entry jetstream.KeyValueEntry) (value T, ok boo
 	return value, true
 }
 
-// replace puts a whole new picture in the place of the old one and has the own nodes assert themselves.
+// replace replaces the whole copy and makes the own nodes renew their records.
 func (d *directory) replace(b *bucket, picture map[string]sighting, found *leaseSighting, store claim) {
 	d.mu.Lock()
 	first := errors.Is(d.err, errUnknown)
@@ -254,11 +255,11 @@ func (d *directory) replace(b *bucket, picture map[string]sighting, found *lease
 	d.members, d.lease, d.claim = picture, found, store.Store
 	for id, before := range old {
 		if _, ok := picture[id]; !ok {
-			d.judge(id, before, nil)
+			d.updateLives(id, before, nil)
 		}
 	}
 	for id, s := range picture {
-		d.judge(id, old[id], &s.record)
+		d.updateLives(id, old[id], &s.record)
 	}
 	if first {
 		select {
@@ -314,7 +315,7 @@ func tell(watchers []func(MemberEvent), events []MemberEvent) {
 	}
 }
 
-// apply follows one change.
+// apply applies one change.
 func (d *directory) apply(entry jetstream.KeyValueEntry) {
 	if entry.Key() == leaderKey {
 		l, ok := decode[lease](d, entry)
@@ -354,10 +355,10 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 			at = before.at
 		}
 		d.members[id] = sighting{record: r, revision: entry.Revision(), at: at}
-		d.judge(id, before, &r)
+		d.updateLives(id, before, &r)
 	} else if known {
 		delete(d.members, id)
-		d.judge(id, before, nil)
+		d.updateLives(id, before, nil)
 	}
 	events := appendEvent(nil, memberOf(before, known), memberOf(sighting{record: r}, present))
 	d.notify()
@@ -375,7 +376,8 @@ func (d *directory) apply(entry jetstream.KeyValueEntry) {
 	tell(watchers, events)
 }
 
-// member turns a sighting into what callers see: a silent node is not healthy, whatever it said last.
+// member converts a sighting to a Member. A node without recent heartbeat is unhealthy, whatever
+// its record says.
 func (d *directory) member(s sighting) Member {
 	m := s.record.Member
 	if s.record.Incarnation != "" && (s.record.Gone || time.Since(s.at) > d.cluster.options.HeartbeatTimeout) {
@@ -409,16 +411,17 @@ func (d *directory) Member(id string) (Member, bool) {
 	return d.member(s), true
 }
 
-// Changed returns a channel that is closed at the next change of the members, the leader or the connection. Take it
-// before looking, and nothing is missed.
+// Changed returns a channel that is closed at the next change of the members, the leader or the
+// connection. Call it before reading the state, so that no change is missed.
 func (d *directory) Changed() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changed
 }
 
-// WatchMembers has fn called for each change from now on, one after the other and in order; heartbeats count as
-// changes. It must return soon, as the picture of the cluster waits for it. stop ends that; a call may be under way.
+// WatchMembers calls fn for each change from now on, sequentially and in order; heartbeats count as
+// changes. fn must return soon, because updates of the directory wait for it. stop ends the calls;
+// one may still be running when it returns.
 func (d *directory) WatchMembers(fn func(MemberEvent)) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A lease says who leads. One without Fence is a claim: its holder is about to get the fencing number from SQL.
+// A lease says who leads. Without Fence it is a claim: its holder is about to get the fencing
+// number from SQL.
 type lease struct {
 	NodeID      string
 	Incarnation string
@@ -22,17 +23,18 @@ type lease struct {
 	Beat        uint64
 }
 
-// An election is a node's part in finding a leader. One goroutine makes all its moves.
+// An election is a node's part in electing a leader. One goroutine runs all its transitions.
 //
-// The lease in the bucket keeps leaders apart while everything works: a leader gives up its lease by its own clock,
-// counted from before it was renewed, and the others wait for the same time counted from when they saw the renewal. The
-// fencing number in SQL keeps them apart when something does not: a leader that was paused finds in its next
-// transaction that its number is not the newest.
+// Normally the lease in the bucket ensures a single leader: a leader gives up its lease by its own
+// clock, counted from before it was renewed, and the others wait for the same time counted from
+// when they saw the renewal. If that fails, the fencing number in SQL does: a leader that was
+// paused finds in its next transaction that its number is not the newest.
 type election struct {
 	node     *Node
 	commands chan command
 	wake     chan struct{}
-	// vacant is since when this node sees no leader; retry is when a failed attempt may be repeated.
+	// vacant is the time since which this node sees no leader; retry is when a failed attempt may
+	// be repeated.
 	vacant, retry time.Time
 	// ended is closed when the work of the last term has returned.
 	ended chan struct{}
@@ -42,7 +44,7 @@ type election struct {
 	works []*work
 }
 
-// A term is a time in which this node is the leader.
+// A term is a period in which this node leads.
 type term struct {
 	fence    Fence
 	lease    lease
@@ -51,12 +53,12 @@ type term struct {
 	until    time.Time
 	ctx      context.Context
 	cancel   context.CancelFunc
-	// expiry ends ctx when the lease runs out, whatever the election's goroutine is doing.
+	// expiry cancels ctx when the lease runs out, even if the election's goroutine is blocked.
 	expiry *time.Timer
 	group  sync.WaitGroup
 }
 
-// A command is a request of another node.
+// A command is a request from another node.
 type command struct {
 	ctx   context.Context
 	run   func(ctx context.Context) error
@@ -72,9 +74,9 @@ type handOverRequest struct{ NodeID, Incarnation string }
 type handOverAnswer struct{}
 
 var (
-	// leadEndpoint makes a node take the lead now.
+	// leadEndpoint makes a node take over the lead at once.
 	leadEndpoint = Endpoint[leadRequest, leadAnswer]{Name: "cluster.lead"}
-	// handOverEndpoint makes a leader end its work and give its lease to another node.
+	// handOverEndpoint makes a leader stop its work and transfer its lease to another node.
 	handOverEndpoint = Endpoint[handOverRequest, handOverAnswer]{Name: "cluster.hand-over"}
 )
 
@@ -99,7 +101,7 @@ func (e *election) handle() error {
 	})
 }
 
-// command has the election's goroutine run something.
+// command runs a function in the election's goroutine.
 func (e *election) command(ctx context.Context, run func(ctx context.Context) error) error {
 	c := command{ctx: ctx, run: run, reply: make(chan error, 1)}
 	select {
@@ -116,7 +118,7 @@ func (e *election) leaseTime() time.Duration { return e.node.cluster.options.Lea
 
 func (e *election) wakeUp() { wake(e.wake) }
 
-// current returns the term while it lasts.
+// current returns the current term, or nil.
 func (e *election) current() *term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,7 +147,7 @@ func (e *election) run() {
 		timer.Reset(max(e.step(ctx), time.Millisecond))
 		select {
 		case <-ctx.Done():
-			// The node leaves: this must still be done.
+			// The node is leaving; resigning must still complete.
 			e.resign(context.WithoutCancel(ctx))
 			<-e.ended
 			return
@@ -158,7 +160,7 @@ func (e *election) run() {
 	}
 }
 
-// step does what is to be done now and returns when to look again.
+// step takes the next step and returns when to take another.
 func (e *election) step(ctx context.Context) time.Duration {
 	if r := e.current(); r != nil {
 		return e.continueTerm(ctx, r)
@@ -193,8 +195,8 @@ func (e *election) step(ctx context.Context) time.Duration {
 	if rank < 0 {
 		return wait
 	}
-	// Those who should rather lead go first. One that does not, because it is dead without being known to be, delays
-	// the others by a moment only.
+	// Better candidates go first. One that is dead without being known to be delays the others only
+	// briefly.
 	if left := time.Duration(rank)*e.leaseTime()/10 - now.Sub(e.vacant); left > 0 {
 		return left
 	}
@@ -213,11 +215,11 @@ func (e *election) failed(action string, err error) time.Duration {
 	return pause
 }
 
-// untilVacant returns for how long there may still be a leader.
+// untilVacant returns how long there may still be a leader.
 func (e *election) untilVacant(ctx context.Context, b *bucket, seen *leaseSighting) (time.Duration, error) {
 	if seen != nil {
 		if seen.lease.Incarnation == e.node.incarnation {
-			// A lease of this node that it has given up, or a claim that it did not complete.
+			// A lease that this node gave up, or a claim that it did not complete.
 			return 0, nil
 		}
 		return e.leaseTime() - time.Since(seen.at), nil
@@ -226,8 +228,8 @@ func (e *election) untilVacant(ctx context.Context, b *bucket, seen *leaseSighti
 	if left <= 0 || e.node.cluster.exclusive {
 		return 0, nil
 	}
-	// The fabric may have come back empty with a leader that has not renewed its lease yet, unless the last one is
-	// known to have resigned.
+	// The fabric may have come back empty while a leader has not renewed its lease yet, unless the
+	// last leader is known to have resigned.
 	var holder string
 	err := e.node.cluster.options.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
 		_, holder, err = store.LeaderFence(ctx, r)
@@ -239,7 +241,8 @@ func (e *election) untilVacant(ctx context.Context, b *bucket, seen *leaseSighti
 	return left, err
 }
 
-// rank is the place of this node among those who may lead, or -1. The holder of a lease that ran out is not one of them.
+// rank returns the position of this node among the candidates, or -1. The holder of an expired
+// lease is not a candidate.
 func (e *election) rank(seen *leaseSighting) int {
 	if !e.node.mayLead() {
 		return -1
@@ -251,19 +254,19 @@ func (e *election) rank(seen *leaseSighting) int {
 	return slices.IndexFunc(candidates, func(m Member) bool { return m.NodeID == e.node.id })
 }
 
-// candidates are the members that may lead, the best one first.
+// candidates returns the members that may lead, the best one first.
 func (d *directory) candidates() []Member {
 	members := slices.DeleteFunc(d.Members(), func(m Member) bool { return !m.qualified() })
 	slices.SortFunc(members, compareCandidates)
 	return members
 }
 
-// take claims the lease, gets the fencing number and begins its term.
+// take claims the lease, gets the fencing number and starts a term.
 func (e *election) take(ctx context.Context, b *bucket, seen *leaseSighting) error {
 	n, db := e.node, e.node.cluster.options.Store
 	ctx, cancel := context.WithTimeout(ctx, e.leaseTime())
 	defer cancel()
-	// The number before the claim: if somebody else gets one after this, the claim is too old.
+	// Read the number before the claim: if another node gets one afterwards, the claim is too old.
 	var last int64
 	err := db.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
 		last, _, err = store.LeaderFence(ctx, r)
@@ -299,7 +302,7 @@ func (e *election) take(ctx context.Context, b *bucket, seen *leaseSighting) err
 	return nil
 }
 
-// begin starts the work of a leader.
+// begin starts the leader's jobs.
 func (e *election) begin(l lease, revision uint64, start time.Time) {
 	r := &term{lease: l, revision: revision, until: start.Add(e.leaseTime()), renew: start.Add(e.leaseTime() / 3)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -319,7 +322,7 @@ func (e *election) begin(l lease, revision uint64, start time.Time) {
 	e.node.cluster.directory.touch()
 }
 
-// end stops the work of a term and waits for it until ctx or the lease ends.
+// end stops the jobs of a term and waits for them until ctx or the lease ends.
 func (e *election) end(ctx context.Context, r *term, reason string) {
 	r.expiry.Stop()
 	r.cancel()
@@ -343,7 +346,7 @@ func (e *election) end(ctx context.Context, r *term, reason string) {
 	}
 }
 
-// continueTerm renews the lease or finds that it is over.
+// continueTerm renews the lease, or ends the term if that is lost.
 func (e *election) continueTerm(ctx context.Context, r *term) time.Duration {
 	now := time.Now()
 	seen := e.node.cluster.directory.leaseSighting()
@@ -385,7 +388,8 @@ func (e *election) renew(ctx context.Context, b *bucket, r *term) error {
 		latest, _, getErr := b.get(ctx, leaderKey, &found)
 		switch {
 		case errors.Is(getErr, errAbsent):
-			// The fabric came back empty. Nobody else claims the lease while this one may last.
+			// The fabric came back empty. No other node claims the lease while this one may be
+			// valid.
 			revision, err = b.create(ctx, leaderKey, next, e.leaseTime())
 		case getErr != nil:
 			return getErr
@@ -393,7 +397,7 @@ func (e *election) renew(ctx context.Context, b *bucket, r *term) error {
 			e.end(ctx, r, "another node took over")
 			return nil
 		default:
-			// The answer to an earlier renewal was lost.
+			// The response to an earlier renewal was lost.
 			revision, err = b.update(ctx, leaderKey, next, e.leaseTime(), latest)
 		}
 	}
@@ -406,7 +410,7 @@ func (e *election) renew(ctx context.Context, b *bucket, r *term) error {
 	return nil
 }
 
-// resign gives up the lead, if there is one.
+// resign ends the term, if there is one.
 func (e *election) resign(ctx context.Context) {
 	if r := e.current(); r != nil {
 		e.resignWith(ctx, r, "it resigned")
@@ -429,7 +433,7 @@ func (e *election) resignWith(ctx context.Context, r *term, reason string) {
 	}
 }
 
-// leadNow takes the lead from whoever has it.
+// leadNow takes over the lead from the current leader.
 func (e *election) leadNow(ctx context.Context) error {
 	if e.leads() {
 		return nil
@@ -466,7 +470,7 @@ func (e *election) leadNow(ctx context.Context) error {
 	return unavailable(fmt.Errorf("take the lead: %w", errConflict))
 }
 
-// handOver ends this node's term in favour of another node.
+// handOver ends this node's term and transfers the lead to another node.
 func (e *election) handOver(ctx context.Context, to handOverRequest) error {
 	r := e.current()
 	if r == nil || to.Incarnation == e.node.incarnation {
@@ -484,7 +488,7 @@ func (e *election) handOver(ctx context.Context, to handOverRequest) error {
 	return nil
 }
 
-// leaseSighting returns the lease as last seen, or nil.
+// leaseSighting returns the last lease seen, or nil.
 func (d *directory) leaseSighting() *leaseSighting {
 	d.mu.Lock()
 	defer d.mu.Unlock()

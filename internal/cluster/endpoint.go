@@ -22,11 +22,12 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// retryPause is how long a request that nobody took waits before its second attempt: a node that has just become
-// active may be subscribing.
+// retryPause is the delay before the second attempt of a request that no node took: a node that has
+// just become active may still be subscribing.
 const retryPause = 20 * time.Millisecond
 
-// lostPause is how often it is looked for a node for a request whose node does not answer.
+// lostPause is the delay between attempts to find a node for a request whose node stopped
+// answering.
 const lostPause = 100 * time.Millisecond
 
 // namePattern is the rule for the names of endpoints and topics, which become parts of subjects.
@@ -34,17 +35,19 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // An Endpoint is a kind of call, declared once and used by both sides.
 //
-// Requests and responses are read only: nobody may modify one after it was handed over, neither the side that made it
-// nor the side that got it. Inside one process both sides see the same value, which is therefore never copied.
+// Requests and responses are read only: after handing one over, neither side may modify it. Within
+// one process both sides share the value without a copy.
 type Endpoint[Req, Resp any] struct {
 	// Name is unique among the endpoints of a role: words of letters, digits, "_" and "-" with dots between them.
 	Name string
-	// Role is whose nodes handle the call. Empty means that the call goes to named nodes of any type only.
+	// Role is the role whose nodes handle the call. Empty means that calls go only to named nodes,
+	// of any role.
 	Role role.Role
-	// Codec is JSON if nil.
+	// Codec encodes the values; nil means JSON.
 	Codec Codec
-	// Direct lets a caller in the same process run the handler in its own goroutine, which costs less. It is for handlers
-	// that end soon after their context does: the caller cannot leave one behind that does not.
+	// Direct makes a caller in the same process run the handler in its own goroutine, which is
+	// cheaper. Handlers must return soon after their context ends, because the caller cannot
+	// abandon them.
 	Direct bool
 }
 
@@ -61,18 +64,20 @@ func (c *Cluster) roleSubject(r role.Role, name string) string {
 
 func (c *Cluster) nodeSubject(id, name string) string { return c.prefix + "node." + id + "." + name }
 
-// Handle lets fn answer the calls of the endpoint on this node. It runs in a goroutine of its own for each call, with a
-// context that ends at the caller's deadline. An *apierr.Error reaches the caller with code, status and reason;
-// anything else, a panic included, reaches it as an internal error without details and is logged here.
+// Handle registers fn as the handler of the endpoint on this node. Each call runs in its own
+// goroutine, with a context that ends at the caller's deadline. An *apierr.Error reaches the caller
+// with code, status and reason; any other error, or a panic, reaches it as an internal error
+// without details and is logged here.
 func Handle[Req, Resp any](n *Node, e Endpoint[Req, Resp], fn func(ctx context.Context, req *Req) (*Resp, error)) error {
 	return HandleInOrder(n, e, func(req *Req) func(context.Context) (*Resp, error) {
 		return func(ctx context.Context) (*Resp, error) { return fn(ctx, req) }
 	})
 }
 
-// HandleInOrder is Handle for who needs to know in which order requests arrive. arrive is called for each request, for
-// those of one caller in the order in which they were sent, before any that came later is answered. It must return soon:
-// others wait for it. The function that it returns answers the request, and is called for each that arrived.
+// HandleInOrder is Handle for handlers that depend on the order of requests. arrive is called for
+// each request, in the order in which one caller sent them, before any later request is answered.
+// It must return soon, because others wait for it. The function that it returns answers the request
+// and is always called.
 func HandleInOrder[Req, Resp any](n *Node, e Endpoint[Req, Resp], arrive func(req *Req) (answer func(context.Context) (*Resp, error))) error {
 	if !namePattern.MatchString(e.Name) {
 		return fmt.Errorf("handle endpoint %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", e.Name)
@@ -118,16 +123,17 @@ func HandleInOrder[Req, Resp any](n *Node, e Endpoint[Req, Resp], arrive func(re
 	return n.add(h)
 }
 
-// Call asks one healthy and active node of the endpoint's role. Without deadline in ctx it waits for
-// Options.CallTimeout. A node in this process is asked without the fabric, and without limit of size. Errors are *apierr.Error: those of the
-// handler, or ServerUnavailable around ErrNoNode, ErrTimeout, ErrLost, ErrBusy or ErrProtocol, or ServerInternalError
-// around ErrTooLarge. Only a request that was certainly not carried out is sent to another node. A ctx that was cancelled gives
-// its own error.
+// Call calls one healthy, active node of the endpoint's role. Without a deadline in ctx it waits
+// for Options.CallTimeout. A node in this process is called without the fabric and without a size
+// limit. Errors are *apierr.Error: those of the handler, ServerUnavailable wrapping ErrNoNode,
+// ErrTimeout, ErrLost, ErrBusy or ErrProtocol, or ServerInternalError wrapping ErrTooLarge. Only a
+// request that was certainly not carried out is sent to another node. If ctx is cancelled, its
+// error is returned.
 func Call[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
 	return CallBy(ctx, n, e, Route{}, req)
 }
 
-// CallBy is Call with a choice of the node.
+// CallBy is Call with a Route that selects the node.
 func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], route Route, req *Req) (*Resp, error) {
 	if e.Role == "" {
 		return nil, apierr.Wrap(apierr.ServerInternalError, fmt.Errorf("call %q: the endpoint has no role", e.Name))
@@ -145,10 +151,11 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		defer cancel()
 	}
 	var tried []string
-	// lost are the nodes that did not answer any more.
+	// lost are the nodes that stopped answering.
 	var lost []*breaker
 	var last error
-	// sent says that a node may have carried the request out, and cut that one may have whose answer was lost.
+	// sent is true if a node may have carried the request out, cut if the response of such a node was
+	// lost.
 	sent, cut := false, false
 	for paused, again := false, false; ; {
 		p := c.routes.pick(e.Role, route.Key, tried)
@@ -164,7 +171,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			pause := retryPause
 			switch {
 			case route.Once && (cut || slices.ContainsFunc(lost, func(b *breaker) bool { return !b.hasEnded() })):
-				// One of them may still carry the request out, or has. Whichever node answers again gets it once more.
+				// One of them may still carry the request out, or has. The first that answers again
+				// gets it once more.
 				tried, pause = nil, lostPause
 			case route.To != nil && !paused && errors.Is(last, ErrNoNode):
 				tried = nil
@@ -173,7 +181,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			case paused:
 				return nil, unavailable(fmt.Errorf("call %q: %w", e.Name, ErrNoNode))
 			}
-			// A node that has just become active may be unknown.
+			// A node that has just become active may be unknown here.
 			paused = true
 			if err := sleep.For(ctx, pause); err != nil {
 				return nil, callError(ctx, e.Name, err)
@@ -199,7 +207,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 		case errors.Is(err, ErrNoNode), errors.Is(err, ErrBusy) && route.Key == 0:
 			tried, last, again = append(tried, p.id), err, true
 		case errors.Is(err, ErrBusy) && route.Once && sent:
-			// That it did not take the request says nothing of those that did.
+			// This node did not take the request, but earlier ones may have.
 			tried = append(tried, p.id)
 		default:
 			return resp, err
@@ -236,19 +244,20 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
 	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
-		// The next probe that is answered closes the breaker again.
+		// The next answered probe closes the breaker again.
 		c.prober.trip(p.breaker, true)
 	}
 	return resp, err
 }
 
-// CallNode is Call for the node with the id, which may be inactive or unhealthy.
+// CallNode is Call for the node with the id, even if it is inactive or unhealthy.
 func CallNode[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint[Req, Resp], req *Req) (*Resp, error) {
 	return callNode(ctx, n.cluster, id, e, req, nil)
 }
 
-// CallNodeSent is CallNode that calls sent whenever the request is on its way: what this process sends afterwards, such as the answer
-// to a call, does not arrive if the request is lost because the process is killed.
+// CallNodeSent is CallNode that calls sent whenever the request was handed to the connection.
+// Messages that this process sends afterwards, such as the response to a call, do not arrive if the
+// process is killed and the request is lost.
 func CallNodeSent[Req, Resp any](ctx context.Context, n *Node, id string, e Endpoint[Req, Resp], req *Req, sent func()) (*Resp, error) {
 	return callNode(ctx, n.cluster, id, e, req, sent)
 }
@@ -265,18 +274,18 @@ func callNode[Req, Resp any](ctx context.Context, c *Cluster, id string, e Endpo
 	return call(ctx, c, e, to, req)
 }
 
-// A target is where a call goes.
+// A target is the destination of a call.
 type target struct {
 	subject string
-	// local is the handler, if it is in this process.
+	// local is the handler if it is in this process, else nil.
 	local *handler
-	// role says that the call is one to a role.
+	// role is true for a call to a role.
 	role bool
 	// sent is Route.Sent.
 	sent func()
-	// node and life are whose the subject is, if the request may be sent again under the same number.
+	// node and life identify the receiver if the request may be resent under the same number.
 	node, life string
-	// place is where the request goes, if the order of requests matters.
+	// place is the destination if the order of requests matters, else nil.
 	place *place
 }
 
@@ -304,7 +313,8 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	if !ok {
 		deadline = time.Now().Add(c.options.CallTimeout)
 	}
-	// A handler that answers in this goroutine has a context with the deadline anyway: a second timer would cost as much.
+	// A handler that runs in this goroutine has a context with the deadline anyway; a second timer
+	// would cost as much.
 	if h := to.local; !ok && (h == nil || !h.direct) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
@@ -350,8 +360,8 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Resp],
 	return resp, nil
 }
 
-// request sends a request and waits for the response. It sends it again only when nobody was there to take it, and not if it has to
-// keep its place among others, which might overtake it.
+// request sends a request and waits for the response. It resends it only if no node was there to
+// take it, and not if the order of requests matters, because later ones might overtake it.
 func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Msg, error) {
 	for attempt := 0; ; attempt++ {
 		deadline, _ := ctx.Deadline()
@@ -376,8 +386,8 @@ func (c *Cluster) request(ctx context.Context, to target, data []byte) (*nats.Ms
 	}
 }
 
-// reach asks whether a node of another process answers. absent means that it certainly is not connected to NATS, which is
-// more than that it does not answer.
+// reach probes a node of another process. absent means that it is certainly not connected to NATS,
+// which is more than not answering.
 func (c *Cluster) reach(ctx context.Context, id string) (answers, absent bool) {
 	ctx, cancel := context.WithTimeout(ctx, min(absenceInterval, c.options.HeartbeatTimeout))
 	defer cancel()
@@ -385,7 +395,7 @@ func (c *Cluster) reach(ctx context.Context, id string) (answers, absent bool) {
 	return err == nil && failureIn(reply) == nil, errors.Is(err, nats.ErrNoResponders)
 }
 
-// callError is what the caller is told when no response came.
+// callError returns the caller's error if no response arrived.
 func callError(ctx context.Context, name string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed):
@@ -395,6 +405,6 @@ func callError(ctx context.Context, name string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return unavailable(fmt.Errorf("call %q: %w: %w", name, ErrTimeout, err))
 	}
-	// Such as a connection that broke while the request was on its way.
+	// For instance, the connection broke while the request was under way.
 	return unavailable(fmt.Errorf("call %q: %w", name, err))
 }

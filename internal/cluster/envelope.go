@@ -15,20 +15,21 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// A Protocol is the version of what nodes say to each other. Nodes with the same Major and a Minor that differs by at
-// most one understand each other, so that a cluster can be upgraded node by node.
+// A Protocol is the version of the protocol between nodes. Versions with the same Major whose Minor
+// differs by at most one are compatible, so that a cluster can be upgraded node by node.
 type Protocol struct{ Major, Minor int }
 
-// CurrentProtocol is that of this program. Since 1.1 nodes announce it in their records, and know requests that come for the
-// second time.
+// CurrentProtocol is the version of this program. Since 1.1 nodes announce it in their records and
+// recognise repeated requests.
 var CurrentProtocol = Protocol{Major: 1, Minor: 1}
 
-// recognises reports whether nodes with this version know a request that comes for the second time, by its number or its key.
+// recognises reports whether nodes with this version recognise a repeated request by its number or
+// its key.
 func (p Protocol) recognises() bool { return p.Major > 1 || p.Major == 1 && p.Minor >= 1 }
 
 func (p Protocol) String() string { return strconv.Itoa(p.Major) + "." + strconv.Itoa(p.Minor) }
 
-// understands reports whether nodes with these versions can talk.
+// understands reports whether the versions are compatible.
 func (p Protocol) understands(other Protocol) bool {
 	difference := p.Minor - other.Minor
 	return p.Major == other.Major && difference >= -1 && difference <= 1
@@ -46,30 +47,31 @@ func parseProtocol(text string) (Protocol, error) {
 	return p, nil
 }
 
-// The headers of a message. The spelling is canonical, so that the maps can be used directly.
+// The headers of a message. Their spelling is canonical, so that the maps can be used directly.
 const (
 	headerProtocol = "App-Protocol"
-	// headerTimeout is what is left until the deadline, in microseconds.
+	// headerTimeout is the time left until the deadline, in microseconds.
 	headerTimeout = "App-Timeout"
-	// headerDeadline is until when the request may be carried out, by the time of the cluster, and headerTime when the
-	// message was sent, both in microseconds since 1970.
+	// headerDeadline is the deadline of the request and headerTime when the message was sent, both
+	// in the time of the cluster, in microseconds since 1970.
 	headerDeadline = "App-Deadline"
 	headerTime     = "App-Time"
-	// headerFrom is the id of the node that published a message.
+	// headerFrom is the id of the publishing node.
 	headerFrom = "App-From"
-	// headerRole marks a call to a role: a node that takes none refuses it.
+	// headerRole marks a call to a role. A node that does not accept such calls refuses it.
 	headerRole = "App-Role"
-	// headerLife is the incarnation of the node that a request is for which may be sent again, and headerFirst when it was
-	// sent for the first time, if it was sent again.
+	// headerLife is the incarnation of the receiver of a request that may be resent. headerFirst is
+	// when a resent request was first sent.
 	headerLife  = "App-Life"
 	headerFirst = "App-First"
-	// headerConnection is the last connection of the node that the caller knows of, if the order of requests matters.
+	// headerConnection is the receiver's last connection known to the caller, if the order of
+	// requests matters.
 	headerConnection = "App-Connection"
-	// headerFailed marks a response that is a failure.
+	// headerFailed marks a response with an error.
 	headerFailed = "App-Failed"
 )
 
-// The kinds of failures that have a typed error. The texts go over the wire.
+// The kinds of failures that have a typed error. The texts are part of the protocol.
 const (
 	kindBusy     = "busy"
 	kindNoNode   = "gone"
@@ -85,7 +87,7 @@ type failure struct {
 	Status int         `json:"status,omitempty"`
 	Reason string      `json:"reason"`
 	Kind   string      `json:"kind,omitempty"`
-	// The rest belongs to the kinds.
+	// The remaining fields depend on the kind.
 	What    string    `json:"what,omitempty"`
 	Size    int       `json:"size,omitempty"`
 	Limit   int       `json:"limit,omitempty"`
@@ -95,7 +97,7 @@ type failure struct {
 	Connection uint64 `json:"connection,omitempty"`
 }
 
-// failureOf is what the caller is told of an error of the handler's side: nothing of the inside.
+// failureOf converts an error of the handler to what the caller may see, without internal details.
 func failureOf(err error) failure {
 	if sizeErr, ok := errors.AsType[*SizeError](err); ok {
 		f := failureWith(apierr.ServerInternalError, kindTooLarge)
@@ -130,7 +132,7 @@ func failureWith(code apierr.Code, kind string) failure {
 	return failure{Code: code, Reason: code.Text(), Kind: kind}
 }
 
-// err is the error that the caller gets.
+// err returns the error for the caller.
 func (f failure) err() error {
 	result := &apierr.Error{Code: f.Code, Status: f.Status, Reason: f.Reason}
 	switch f.Kind {
@@ -154,7 +156,7 @@ func (f failure) err() error {
 	return result
 }
 
-// envelope makes the message of a request.
+// envelope returns the message for a request.
 func (c *Cluster) envelope(subject string, data []byte, left time.Duration) *nats.Msg {
 	left -= slack(left)
 	header := nats.Header{
@@ -165,12 +167,13 @@ func (c *Cluster) envelope(subject string, data []byte, left time.Duration) *nat
 	return &nats.Msg{Subject: subject, Data: data, Header: header}
 }
 
-// payloadLimit is how large a payload may be: what the options say, or less if the server takes less.
+// payloadLimit returns the maximum size of a payload: that of the options, or the server's if that
+// is lower.
 func (c *Cluster) payloadLimit() int {
 	return min(c.options.MaxPayload, int(c.conn.MaxPayload())-envelopeRoom)
 }
 
-// checkProtocol refuses messages of nodes that this one does not understand.
+// checkProtocol returns an error if the sender's protocol is incompatible.
 func (c *Cluster) checkProtocol(header nats.Header) error {
 	text := first(header, headerProtocol)
 	if text == c.protocol {
@@ -199,7 +202,7 @@ func (c *Cluster) timeoutOf(header nats.Header) time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// failed makes the response of a failure.
+// failed returns the response for a failure.
 func failed(subject string, f failure) *nats.Msg {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -208,7 +211,7 @@ func failed(subject string, f failure) *nats.Msg {
 	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{headerFailed: {"1"}}}
 }
 
-// failureIn returns the error of a response that is one.
+// failureIn returns the error in a response, or nil if there is none.
 func failureIn(msg *nats.Msg) error {
 	if first(msg.Header, headerFailed) == "" {
 		return nil

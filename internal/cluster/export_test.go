@@ -2,7 +2,7 @@
 
 package cluster
 
-// Answers reports whether the node has answered the last probe.
+// Answers reports whether the node answered the last probe.
 func Answers(c *Cluster, id string) bool {
 	b := c.routes.breaker(id, c.Life(id))
 	b.mu.Lock()

@@ -19,19 +19,19 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// queueGroup is the name that makes the nodes of a role share their calls.
+// queueGroup is the queue group through which the nodes of a role share their calls.
 const queueGroup = "nodes"
 
-// An answer returns the response to one request.
+// An answer computes the response to one request.
 type answer func(ctx context.Context) (any, error)
 
-// A handler answers the calls of one endpoint on one node.
+// A handler handles the calls of one endpoint on one node.
 type handler struct {
 	node *Node
 	name string
 	role role.Role
-	// arrive is told of requests in their order and returns what answers them. decode and encode are for requests and
-	// responses that travel as bytes.
+	// arrive receives the requests in order and returns the function that answers each. decode and
+	// encode convert requests and responses that are sent as bytes.
 	arrive func(req any) answer
 	decode func(data []byte) (any, error)
 	encode func(resp any) ([]byte, error)
@@ -40,11 +40,11 @@ type handler struct {
 	direct bool
 
 	named *nats.Subscription
-	// queue belongs to the node's switching lock.
+	// queue is guarded by the node's switching lock.
 	queue *nats.Subscription
 }
 
-// A handlerTable has the handlers of this process by the subjects of their calls.
+// A handlerTable maps subjects to the handlers of this process.
 type handlerTable struct {
 	mu        sync.RWMutex
 	bySubject map[string][]*handler
@@ -59,7 +59,8 @@ func (t *handlerTable) add(h *handler, subject string) {
 	t.bySubject[subject] = append(t.bySubject[subject], h)
 }
 
-// find returns a handler of this process for the subject. Calls to a role go to nodes that accept them.
+// find returns a handler of this process for the subject, or nil. Calls to a role need a node that
+// accepts them.
 func (t *handlerTable) find(subject string, byRole bool) *handler {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -71,8 +72,8 @@ func (t *handlerTable) find(subject string, byRole bool) *handler {
 	return nil
 }
 
-// remove lets a node that has left refuse the calls that are on their way, and none come any more when the
-// channels are closed.
+// remove stops the handlers of a node that leaves. Calls under way are refused; no more arrive once
+// the channels are closed.
 func (t *handlerTable) remove(handlers []*handler) (drained []<-chan struct{}) {
 	t.mu.Lock()
 	for subject, list := range t.bySubject {
@@ -90,12 +91,13 @@ func (t *handlerTable) remove(handlers []*handler) (drained []<-chan struct{}) {
 	return drained
 }
 
-// drain ends a subscription after what is on its way was handled, and appends a channel that is closed then.
+// drain unsubscribes once the delivered messages are handled, and appends a channel that is closed
+// then.
 func (h *handler) drain(sub *nats.Subscription, drained []<-chan struct{}) []<-chan struct{} {
 	done := make(chan struct{})
 	sub.SetClosedHandler(func(string) { close(done) })
 	if !h.node.cluster.up.Load() || sub.Drain() != nil {
-		// There is no connection, so nothing is on its way.
+		// Not connected, so nothing is under way.
 		_ = sub.Unsubscribe()
 		return drained
 	}
@@ -133,8 +135,9 @@ func (n *Node) add(h *handler) error {
 	return nil
 }
 
-// switchQueues joins the queue groups, or leaves them, as the state of the node demands. What was delivered before is
-// still handled; the channels are closed when that is under way.
+// switchQueues joins or leaves the queue groups, depending on the state of the node. Calls that
+// were delivered before are still handled; the channels are closed when their handlers have
+// started.
 func (n *Node) switchQueues() (drained []<-chan struct{}) {
 	n.switching.Lock()
 	defer n.switching.Unlock()
@@ -161,7 +164,7 @@ func (n *Node) switchQueues() (drained []<-chan struct{}) {
 	return drained
 }
 
-// enter registers a call; it fails when the node takes none.
+// enter registers a call. It fails if the node accepts none.
 func (h *handler) enter() error {
 	if err := h.node.enter(); err != nil || h.role == "" {
 		return err
@@ -180,9 +183,9 @@ func (h *handler) exit() {
 	h.node.exit()
 }
 
-// invoke runs the handler for a caller in the same process. The handler gets the deadline and the end of ctx, but not its values,
-// as if it were elsewhere. A handler that is not direct needs the deadline in ctx, too. sent is called when the request has arrived;
-// it may be nil.
+// invoke runs the handler for a caller in the same process. The handler gets the deadline and the
+// cancellation of ctx, but not its values, as in another process. A handler that is not direct
+// needs the deadline in ctx, too. sent is called when the request has arrived; it may be nil.
 func (h *handler) invoke(ctx context.Context, deadline time.Time, req any, sent func()) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, callError(ctx, h.name, err)
@@ -225,14 +228,15 @@ func (h *handler) invoke(ctx context.Context, deadline time.Time, req any, sent 
 	}
 }
 
-// invokeHere answers a request with the context own, which ends with ctx and at the deadline, in the goroutine of the caller.
+// invokeHere runs the handler in the goroutine of the caller, with the context own, which ends with
+// ctx and at the deadline.
 func (h *handler) invokeHere(ctx, own context.Context, deadline time.Time, run answer) (value any, err error) {
 	defer h.exit()
 	err = h.protect(own, func() (err error) {
 		value, err = run(own)
 		return err
 	})
-	// A caller elsewhere would not wait for a response that comes late.
+	// A remote caller would not wait for a late response either.
 	switch {
 	case ctx.Err() != nil:
 		return nil, callError(ctx, h.name, ctx.Err())
@@ -244,7 +248,7 @@ func (h *handler) invokeHere(ctx, own context.Context, deadline time.Time, run a
 	return value, nil
 }
 
-// serve answers a request that came over the fabric.
+// serve handles a request that arrived over the fabric.
 func (h *handler) serve(msg *nats.Msg) {
 	c := h.node.cluster
 	if err := c.checkProtocol(msg.Header); err != nil {
@@ -263,7 +267,7 @@ func (h *handler) serve(msg *nats.Msg) {
 	}
 	timeout := c.remaining(msg.Header)
 	if timeout <= 0 {
-		// Nobody waits any more, and the caller may have said so to somebody.
+		// The caller has timed out and may have reported that.
 		h.respond(failed(msg.Reply, failureOf(ErrTimeout)))
 		return
 	}
@@ -315,14 +319,14 @@ func (h *handler) serve(msg *nats.Msg) {
 	}()
 }
 
-// A remoteContext is the context of the calls from other processes.
+// A remoteContext is the context of calls from other processes.
 type remoteContext struct {
 	context.Context
 	cancel context.CancelFunc
 }
 
-// abandonCalls ends the handlers of calls from other processes: this process has been cut off for so long that their
-// callers take it for ended and do not wait any more.
+// abandonCalls cancels the handlers of calls from other processes: this process has been
+// disconnected for so long that their callers consider it dead and no longer wait.
 func (c *Cluster) abandonCalls() {
 	if c.up.Load() {
 		return
@@ -332,7 +336,7 @@ func (c *Cluster) abandonCalls() {
 	}
 }
 
-// newRemote gives the calls that come from now on another context than those before, which ends.
+// newRemote creates the context of future remote calls and cancels that of the earlier ones.
 func (n *Node) newRemote() {
 	ctx, cancel := context.WithCancel(n.ctx)
 	if old := n.remote.Swap(&remoteContext{ctx, cancel}); old != nil {
@@ -358,7 +362,7 @@ func (h *handler) publish(msg *nats.Msg) {
 	}
 }
 
-// protect runs fn, turns a panic into an error and tells the log what the caller is not told.
+// protect runs fn, converts a panic to an error and logs the details that the caller does not get.
 func (h *handler) protect(ctx context.Context, fn func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -9,23 +9,25 @@ import (
 	"time"
 )
 
-// conflictPause is how long a lost race waits for the directory to learn of the winner at most.
+// conflictPause is how long to wait at most, after losing a race, until the directory knows the
+// winner.
 const conflictPause = 100 * time.Millisecond
 
-// pingAnswer says which life of a node answers.
+// pingAnswer carries the incarnation of the node that answers.
 type pingAnswer struct{ Incarnation string }
 
 type pingRequest struct{}
 
-// pingEndpoint finds out whether a node with an id lives.
+// pingEndpoint checks whether a node with an id is alive.
 var pingEndpoint = Endpoint[pingRequest, pingAnswer]{Name: "cluster.ping"}
 
-// register puts the node's record in place, or finds that another live node has the id.
+// register writes the node's record. It fails if another live node has the id.
 func (n *Node) register(ctx context.Context) error {
 	c := n.cluster
 	var first *sighting
 	asserted := 0
-	// looked is when it was last looked whether the former node is connected, absent since when it is not.
+	// looked is when the connection of the former node was last checked; absent is since when it is
+	// not connected.
 	var looked, absent time.Time
 	for {
 		changed := c.Changed()
@@ -46,7 +48,7 @@ func (n *Node) register(ctx context.Context) error {
 					return nil
 				}
 			case first != nil && first.record.Incarnation == s.record.Incarnation && first.record.Beat != s.record.Beat:
-				// One heartbeat may have been on its way when the node died.
+				// The last heartbeat may have been under way when the node died.
 				asserted++
 				if asserted > 1 || n.answers(ctx) {
 					return ErrDuplicateNode
@@ -104,7 +106,7 @@ func (n *Node) answers(ctx context.Context) bool {
 	return answers
 }
 
-// sighting returns the record of a node as last seen.
+// sighting returns the last record seen of a node.
 func (d *directory) sighting(id string) (sighting, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,14 +114,14 @@ func (d *directory) sighting(id string) (sighting, bool) {
 	return s, ok
 }
 
-// observe takes note of what the directory saw of the node's own record.
+// observe processes a change of the node's own record that the directory saw.
 func (n *Node) observe(r record, revision uint64) {
 	n.mu.Lock()
 	if n.leaving || revision <= n.revision {
 		n.mu.Unlock()
 		return
 	}
-	// The tombstone of another life is in the place of this one's record, if that was lost.
+	// A tombstone of another incarnation may have replaced this one's lost record.
 	own := r.Incarnation == n.incarnation || r.Tombstone
 	if own {
 		n.adopt(&r, revision)
@@ -135,7 +137,7 @@ func (n *Node) observe(r record, revision uint64) {
 	}
 }
 
-// adopt takes note of the node's own record in the bucket. The caller holds mu.
+// adopt takes over the node's own record from the bucket. The caller holds mu.
 func (n *Node) adopt(r *record, revision uint64) {
 	n.revision = revision
 	if !r.Tombstone {
@@ -143,7 +145,7 @@ func (n *Node) adopt(r *record, revision uint64) {
 	}
 }
 
-// comeBack has the next heartbeat take back that the node is gone.
+// comeBack makes the next heartbeat revoke that the node is gone.
 func (n *Node) comeBack() {
 	n.logger.Warn("other nodes took this one for gone")
 	n.mu.Lock()
@@ -167,7 +169,7 @@ func (n *Node) lose() {
 	wake(n.state)
 }
 
-// beatLoop asserts the record.
+// beatLoop renews the record periodically.
 func (n *Node) beatLoop() {
 	ticker := time.NewTicker(n.cluster.options.HeartbeatInterval)
 	defer ticker.Stop()
@@ -193,7 +195,7 @@ func (n *Node) beatLoop() {
 	}
 }
 
-// beat writes the record with a new heartbeat and what an administrator changed meanwhile.
+// beat writes the record with a new heartbeat and the changes of administrators.
 func (n *Node) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -237,7 +239,8 @@ func (n *Node) beat(ctx context.Context) error {
 	return errConflict
 }
 
-// asserted notes that the bucket has the record, in which the node has taken back that it is gone as often as it knew.
+// asserted records that the bucket has the record at the revision. returns is how often that record
+// revokes that the node is gone.
 func (n *Node) asserted(revision, returns uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -248,7 +251,7 @@ func (n *Node) asserted(revision, returns uint64) {
 	}
 }
 
-// reread learns why the record is not at the revision where this node left it.
+// reread finds out why the record is no longer at this node's revision.
 func (n *Node) reread(ctx context.Context, b *bucket) error {
 	var r record
 	revision, _, err := b.get(ctx, memberKey+n.id, &r)
@@ -279,7 +282,8 @@ func (n *Node) reread(ctx context.Context, b *bucket) error {
 	return nil
 }
 
-// deregister replaces the record by a tombstone, unless it is somebody else's: whoever asks for the node sees that it has left.
+// deregister replaces the record by a tombstone, so that the others see that the node has left. A
+// record of another node stays.
 func (n *Node) deregister(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()

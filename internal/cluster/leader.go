@@ -14,17 +14,17 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Fence is the right of a leader to act. It is a value; it may be copied.
+// A Fence is the right of a leader to act. It is a value and may be copied.
 type Fence struct {
 	number int64
 	fenced func()
 }
 
-// Number returns the fencing number. Each term has a greater one than all before.
+// Number returns the fencing number. It is greater than that of every earlier term.
 func (f Fence) Number() int64 { return f.number }
 
-// Check fails with ErrFenced when another leader has taken over. Called inside a write transaction it keeps what the
-// transaction does from being committed by a leader that is none any more.
+// Check returns ErrFenced if another leader has taken over. Inside a write transaction it prevents
+// a former leader from committing.
 func (f Fence) Check(ctx context.Context, tx store.Tx) error {
 	err := store.CheckLead(ctx, tx, f.number)
 	if errors.Is(err, ErrFenced) && f.fenced != nil {
@@ -33,7 +33,8 @@ func (f Fence) Check(ctx context.Context, tx store.Tx) error {
 	return err
 }
 
-// Leader returns the leader and its fencing number as this process sees them; ok is false when there is none.
+// Leader returns the leader and its fencing number as this process sees them; ok is false if there
+// is none.
 func (d *directory) Leader() (leader Member, fence int64, ok bool) {
 	seen := d.leaseSighting()
 	if seen == nil || seen.lease.Fence == 0 || time.Since(seen.at) > d.cluster.options.LeaseTime {
@@ -43,12 +44,14 @@ func (d *directory) Leader() (leader Member, fence int64, ok bool) {
 	return leader, seen.lease.Fence, ok
 }
 
-// IsLeader reports whether this node leads at this moment. What must not be done by two needs a Fence.
+// IsLeader reports whether this node leads now. Work that two nodes must not do at once needs a
+// Fence.
 func (n *Node) IsLeader() bool { return n.election != nil && n.election.leads() }
 
-// Elect chooses a leader. With id, that node becomes leader now: an unknown one is NonexistentMemberToBeLeader, one
-// that may not lead NotQualifiedMemberToBeLeader. Without id the leader stays if it still qualifies; otherwise the
-// best candidate leads, and there being none is NoQualifiedMemberToBeLeader. It returns the leader.
+// Elect chooses a leader and returns it. With id, that node becomes leader at once; errors are
+// NonexistentMemberToBeLeader if it is unknown and NotQualifiedMemberToBeLeader if it may not lead.
+// Without id the leader stays if it still qualifies, else the best candidate becomes leader;
+// without candidate the error is NoQualifiedMemberToBeLeader.
 func (c *Cluster) Elect(ctx context.Context, id *string) (Member, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -87,7 +90,7 @@ func (c *Cluster) Elect(ctx context.Context, id *string) (Member, error) {
 	return c.awaitLeader(ctx, target, answer.Fence)
 }
 
-// askToHandOver gives a leader that may be dead no more than its lease lasts.
+// askToHandOver waits no longer than the lease lasts, because the leader may be dead.
 func (c *Cluster) askToHandOver(ctx context.Context, leader string, request *handOverRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.LeaseTime)
 	defer cancel()
@@ -95,7 +98,7 @@ func (c *Cluster) askToHandOver(ctx context.Context, leader string, request *han
 	return err
 }
 
-// awaitLeader waits until this process, too, sees the leader that it made.
+// awaitLeader waits until this process sees the leader that it elected.
 func (c *Cluster) awaitLeader(ctx context.Context, target Member, fence int64) (Member, error) {
 	for {
 		changed := c.Changed()
@@ -110,10 +113,11 @@ func (c *Cluster) awaitLeader(ctx context.Context, target Member, fence int64) (
 	}
 }
 
-// RunAsLeader has fn called whenever this node becomes the leader. Its context ends when the lease is lost, and then it
-// must return soon: until it has, this node does not lead again. One that returns an error is called again after a
-// pause while the term lasts. stop ends that for terms to come. Whatever fn writes to the store with its context is
-// behind the fence: a node that was paused and has lost the lead meanwhile writes nothing.
+// RunAsLeader runs fn whenever this node becomes the leader. Its context ends when the lease is
+// lost; fn must then return soon, because this node does not lead again before. If fn returns an
+// error, it is called again after a pause while the term lasts. stop prevents further runs in later
+// terms. Store writes of fn with its context are fenced: a node that was paused and has lost the
+// lead writes nothing.
 func (n *Node) RunAsLeader(name string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	e := n.election
 	if e == nil {

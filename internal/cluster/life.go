@@ -9,7 +9,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// Life returns the incarnation of the node that has this id now, as far as is known; it is empty for none.
+// Life returns the incarnation of the node that has this id now, as far as this process knows, or
+// "".
 func (d *directory) Life(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -19,7 +20,7 @@ func (d *directory) Life(id string) string {
 	return ""
 }
 
-// Lives returns the incarnations of the members of a role by their ids, as far as is known.
+// Lives returns the incarnations of the members of a role by id, as far as this process knows.
 func (d *directory) Lives(kind role.Role) map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,7 +33,8 @@ func (d *directory) Lives(kind role.Role) map[string]string {
 	return lives
 }
 
-// ReadLives returns the same from the bucket, so that everybody is in it who has joined before.
+// ReadLives returns the same from the bucket, so that it contains every node that joined before the
+// call.
 func (d *directory) ReadLives(ctx context.Context, kind role.Role) (map[string]string, error) {
 	b, err := d.current()
 	if err != nil {
@@ -50,8 +52,8 @@ func (d *directory) ReadLives(ctx context.Context, kind role.Role) (map[string]s
 	return lives, err
 }
 
-// resendable returns the incarnation of the node that has this id if requests to it may be sent again under their number, else
-// "".
+// resendable returns the incarnation of the node if requests to it may be resent under their
+// number, else "".
 func (d *directory) resendable(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,8 +63,8 @@ func (d *directory) resendable(id string) string {
 	return ""
 }
 
-// Synchronized returns when the present picture of the members was read, which happens again whenever the connection
-// was lost. It is zero while there is none that is up to date.
+// Synchronized returns when the current copy of the members was read, which happens again after
+// each lost connection. It is zero while the copy is out of date.
 func (d *directory) Synchronized() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,17 +74,18 @@ func (d *directory) Synchronized() time.Time {
 	return d.watched
 }
 
-// Alive reports whether a node with this incarnation has a record, was heard of within Options.MemberTTL and does not count
-// as gone. A node that is not alive may be so for want of news only. certain says that the bucket said that it counts as gone,
-// or has left, so that it learns of that should it come back, or that another life has its place.
+// Alive reports whether a node with this incarnation has a record, sent a heartbeat within
+// Options.MemberTTL and does not count as gone. If alive is false and certain too, that may only be
+// missing information. certain means that the bucket recorded that the node is gone or has left, so
+// that it learns this should it come back, or that another incarnation has replaced it.
 //
-// Asking for a life without a record begins to decide whether it is gone. An empty incarnation stands for a life that is not
-// known.
+// Calling Alive for an incarnation without a record starts the decision whether it is gone. An
+// empty incarnation stands for an unknown one.
 func (d *directory) Alive(id, incarnation string) (alive, certain bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := life{id, incarnation}
-	if _, ok := d.gone[l]; ok {
+	if _, ok := d.dead[l]; ok {
 		return false, true
 	}
 	s, ok := d.members[id]
@@ -96,15 +99,15 @@ func (d *directory) Alive(id, incarnation string) (alive, certain bool) {
 	case incarnation == "":
 		return false, !ok && time.Since(d.watched) > d.cluster.options.HeartbeatTimeout
 	case ok && s.record.Incarnation != "" && s.record.Incarnation != incarnation:
-		// Another life in the place of this one is proof enough.
+		// Another incarnation in its place is proof enough.
 		return false, true
 	case d.cluster.exclusive:
 		return false, true
 	}
-	if _, known := d.doubted[l]; ok && s.record.Incarnation == incarnation {
-		d.doubt(id, &s)
+	if _, known := d.suspects[l]; ok && s.record.Incarnation == incarnation {
+		d.suspect(id, &s)
 	} else if !known {
-		d.doubted[l] = doubt{since: time.Now(), record: d.unknown(l)}
+		d.suspects[l] = suspect{since: time.Now(), record: d.unknown(l)}
 	}
 	return false, false
 }

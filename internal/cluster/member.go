@@ -15,7 +15,8 @@ import (
 
 const maxNameLength = 64
 
-// validName reports whether the text can be an id of a node or a cluster, and thereby a part of a subject.
+// validName reports whether the text can be the id of a node or a cluster, which is part of
+// subjects.
 func validName(text string) bool {
 	if text == "" || len(text) > maxNameLength {
 		return false
@@ -29,7 +30,7 @@ func validName(text string) bool {
 	return true
 }
 
-// CheckNodeID returns an error that states the rule when id cannot be the id of a node.
+// CheckNodeID returns an error that states the rule if id is not a valid node id.
 func CheckNodeID(id string) error {
 	if !validName(id) {
 		return fmt.Errorf("node id %q must be 1 to %d letters, digits, \"_\" or \"-\"", id, maxNameLength)
@@ -43,7 +44,7 @@ const (
 	QualifierSnapshot int8 = 1
 )
 
-// A Version is that of the program that a node runs.
+// A Version is the version of the program that a node runs.
 type Version struct {
 	Major, Minor, Patch, Qualifier int8
 	Text                           string
@@ -88,19 +89,21 @@ type Member struct {
 	WSAddress        string
 	TCPAddress       string
 	UDPAddress       string
-	// ProcessID tells which members are one process; "" of a member that an administrator added.
+	// ProcessID is the same for the members of one process; "" for a member that an administrator
+	// added.
 	ProcessID string
 	Status    Status
 }
 
-// A Status is what changes about a member while it lives.
+// A Status is the part of a member that changes while it is alive.
 type Status struct {
 	HasJoined bool
 	Healthy   bool
 	Active    bool
-	// Strained says that the node works, but not as it should.
+	// Strained is true if the node works, but not as it should.
 	Strained bool
-	// Refusing says that it takes no calls to its role: it is strained, or was not ready yet.
+	// Refusing is true if the node accepts no calls to its role, because it is strained or not
+	// ready yet.
 	Refusing      bool
 	LastHeartbeat time.Time
 }
@@ -110,8 +113,8 @@ func (m *Member) qualified() bool {
 	return m.Type == role.Service && m.LeaderEligible && m.Status.Active && m.Status.Healthy && m.Status.HasJoined
 }
 
-// compareCandidates puts the member first that should rather lead: one that is not strained, the higher priority, the
-// older registration, the smaller id. Who leads already goes on.
+// compareCandidates orders the members by suitability to lead: without strain first, then the
+// higher priority, the older registration, the smaller id. The current leader stays in any case.
 func compareCandidates(a, b Member) int {
 	if a.Status.Strained != b.Status.Strained {
 		if b.Status.Strained {
@@ -123,7 +126,7 @@ func compareCandidates(a, b Member) int {
 		strings.Compare(a.NodeID, b.NodeID))
 }
 
-// A MemberChange says what an administrator changes. A nil field stays as it is.
+// A MemberChange is a change by an administrator. A nil field stays unchanged.
 type MemberChange struct {
 	Zone, Name                   *string
 	Seed, LeaderEligible, Active *bool
@@ -153,25 +156,26 @@ func (m *Member) adopt(from Member) {
 	}.apply(m)
 }
 
-// A record is what the fabric keeps of a member.
+// A record is what the bucket stores about a member.
 type record struct {
 	Member Member
-	// Incarnation tells one life of a node from the next. It is empty in a record that an administrator added and no
-	// node has claimed.
+	// Incarnation identifies one run of a node. It is empty in a record that an administrator added
+	// and no node has claimed.
 	Incarnation string
-	// Beat counts the heartbeats of the incarnation. A record whose Beat does not change belongs to a silent node, no
-	// matter what the clocks say.
+	// Beat counts the heartbeats of the incarnation. If Beat does not change, the node is silent,
+	// no matter what the clocks say.
 	Beat uint64
-	// Gone says that other nodes found this life of the node to be over. Its next heartbeat, should there be one, takes it
-	// back.
+	// Gone is true if other nodes found that this incarnation has ended. Its next heartbeat, if one
+	// comes, revokes that.
 	Gone bool `json:",omitempty"`
-	// Tombstone says that the node has left, or had no record when it was found to be gone. It is no member.
+	// Tombstone is true if the node has left, or had no record when it was found to be gone. It is
+	// no member.
 	Tombstone bool `json:",omitempty"`
-	// Returns counts, from one, how often this life of the node has learned that it counted as gone. Nodes before 1.1 do
-	// not count.
+	// Returns counts, from one, how often this incarnation has learned that it counted as gone.
+	// Nodes before 1.1 do not count.
 	Returns uint64 `json:",omitempty"`
-	// Store is the identity of the database that the node uses; "" is none.
+	// Store is the identity of the database that the node uses; "" means none.
 	Store string `json:",omitempty"`
-	// Protocol is what the node speaks. Nodes before 1.1 do not say it.
+	// Protocol is the version that the node speaks. Nodes before 1.1 do not set it.
 	Protocol Protocol `json:",omitzero"`
 }

@@ -20,12 +20,12 @@ import (
 
 // NodeOptions describe a node that joins.
 type NodeOptions struct {
-	// ID is the node's id: 1 to 64 letters, digits, "_" or "-". An empty one is chosen at random, which is right
-	// wherever nobody needs to know the node again after a restart.
+	// ID is the node's id: 1 to 64 letters, digits, "_" or "-". If empty, a random one is chosen,
+	// which is fine if the node need not keep its id across restarts.
 	ID   string
 	Type role.Role
-	// Zone, Name, Seed, LeaderEligible, Inactive and Priority hold until an administrator changes the record, and
-	// again when the node joins the next time.
+	// Zone, Name, Seed, LeaderEligible, Inactive and Priority apply until an administrator changes
+	// the record, and again when the node joins the next time.
 	Zone, Name           string
 	Seed, LeaderEligible bool
 	Inactive             bool
@@ -39,12 +39,14 @@ type NodeOptions struct {
 	UDPAddress           string
 	// ProcessID is the same for all nodes of one process, and of no other.
 	ProcessID string
-	// Preparing keeps calls to the role away from the node until Ready is called: it joins before it can say how it handles them, and
-	// some of the requests whose order matters would be refused while later ones are taken.
+	// Preparing keeps calls to the role away from the node until Ready is called. Otherwise the
+	// node, which joins before its handlers can keep an order, would refuse some requests and take
+	// later ones.
 	Preparing bool
-	// Health is the first function of SetHealth; nil means healthy.
+	// Health is the initial health check, see SetHealth; nil means healthy.
 	Health func(ctx context.Context) error
-	// OnActive is told when an administrator activates or deactivates the node. It is called from one goroutine.
+	// OnActive is called, from one goroutine, when an administrator activates or deactivates the
+	// node.
 	OnActive func(active bool)
 }
 
@@ -58,10 +60,10 @@ type Node struct {
 	logger      *slog.Logger
 	number      *Number
 	election    *election
-	// accepting says whether calls to the role come to this node.
+	// accepting is true while the node accepts calls to its role.
 	accepting atomic.Bool
 
-	// ctx is that of the handlers; loops that of the goroutines, which group waits for.
+	// ctx is the context of the handlers, loops that of the goroutines, which group waits for.
 	ctx    context.Context
 	cancel context.CancelFunc
 	// remote is the context of the handlers of calls from other processes.
@@ -69,8 +71,8 @@ type Node struct {
 	loops       context.Context
 	cancelLoops context.CancelFunc
 	group       sync.WaitGroup
-	// running are the handlers; nobody is added once closed is set. serving are those of calls to the role; nobody is added
-	// once retired is set.
+	// running counts the handlers; none is added once closed is set. serving counts those of calls
+	// to the role; none is added once retired is set.
 	running, serving sync.WaitGroup
 
 	heart, state, check chan struct{}
@@ -80,29 +82,31 @@ type Node struct {
 	mu       sync.RWMutex
 	record   record
 	revision uint64
-	// assertion is when the bucket took the record last.
+	// assertion is when the bucket last accepted the record.
 	assertion time.Time
-	// returns counts how often the node found that it counted as gone, and returned how often it has taken that back.
+	// returns counts how often the node found that it counted as gone, returned how often it has
+	// revoked that.
 	returns, returned uint64
 	leaving           bool
-	// retired says that no calls to the role are taken any more.
+	// retired is true once no calls to the role are accepted.
 	retired bool
 	closed  bool
 	err     error
 	health  func(ctx context.Context) error
 	fitness fitness
-	// foreign is an ErrOtherStore while the cluster uses another database.
+	// foreign is ErrOtherStore while the cluster uses another database.
 	foreign  error
 	handlers []*handler
 	topics   []*Subscription
 
-	// switching serialises the changes of the queue groups.
+	// switching serialises changes of the queue groups.
 	switching sync.Mutex
 }
 
-// Join makes this process a node of the cluster. It refuses an id that another live node has with ErrDuplicateNode;
-// when a node with the id was heard of less than Options.HeartbeatTimeout ago, it waits to learn whether that one lives.
-// A node whose database is not that of the living nodes is refused with ErrOtherStore.
+// Join makes this process a node of the cluster. It returns ErrDuplicateNode if another live node
+// has the id; if a node with the id sent a heartbeat less than Options.HeartbeatTimeout ago, it
+// waits to find out whether that one is alive. It returns ErrOtherStore if the live nodes use
+// another database.
 func (c *Cluster) Join(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ID == "" {
 		o.ID = strings.ToLower(rand.Text())
@@ -192,7 +196,8 @@ func (n *Node) join(ctx context.Context) error {
 	n.group.Go(n.beatLoop)
 	n.group.Go(n.healthLoop)
 	n.group.Go(n.stateLoop)
-	// What happened to the record between registering and now would otherwise be noticed at the next heartbeat only.
+	// Without this, changes of the record since it was registered would be noticed only at the next
+	// heartbeat.
 	n.wakeHeart()
 	return nil
 }
@@ -211,7 +216,7 @@ func (n *Node) firstRecord() record {
 // ID returns the id of the node.
 func (n *Node) ID() string { return n.id }
 
-// Incarnation returns what tells this life of the node from the next one with the same id.
+// Incarnation returns what distinguishes this run of the node from later ones with the same id.
 func (n *Node) Incarnation() string { return n.incarnation }
 
 // Type returns the role of the node.
@@ -227,7 +232,7 @@ func (n *Node) Member() Member {
 	return n.record.Member
 }
 
-// IDs returns the generator for the ids that this node makes, or nil when the cluster has no store.
+// IDs returns the generator for the ids that this node makes, or nil if the cluster has no store.
 func (n *Node) IDs() *ids.Generator {
 	if n.number == nil {
 		return nil
@@ -235,7 +240,8 @@ func (n *Node) IDs() *ids.Generator {
 	return n.number.Generator()
 }
 
-// Ready lets calls to the role come to a node that joined with Preparing. Everything that handles them was registered before.
+// Ready makes a node that joined with Preparing accept calls to its role. All their handlers must
+// be registered.
 func (n *Node) Ready() {
 	n.mu.Lock()
 	n.fitness.preparing = false
@@ -247,18 +253,21 @@ func (n *Node) Ready() {
 // Active reports whether an administrator lets the node work.
 func (n *Node) Active() bool { return n.Member().Status.Active }
 
-// Accepting reports whether calls to the role come to this node: it is healthy, active and not leaving.
+// Accepting reports whether the node accepts calls to its role: it is healthy, active and not
+// leaving.
 func (n *Node) Accepting() bool { return n.accepting.Load() }
 
-// Lost is closed when the node has lost its id to another one. It takes no part in the cluster from then on and should
-// be stopped; Healthy says why.
+// Lost is closed when the node has lost its id to another one. It no longer takes part in the
+// cluster and should be stopped; Healthy says why.
 func (n *Node) Lost() <-chan struct{} { return n.lost }
 
-// DeclaredGone receives a value when other nodes took this one for gone and it was not: they may have done without what it
-// holds for them. It has taken that back by then. There is one receiver.
+// DeclaredGone receives a value after other nodes took this one for gone although it was alive:
+// they may have acted without what it holds for them. The node has revoked it by then. There is one
+// receiver.
 func (n *Node) DeclaredGone() <-chan struct{} { return n.gone }
 
-// Healthy returns what is wrong with the node: its own health check, its number or its place in the cluster.
+// Healthy returns what is wrong with the node, or nil: its own health check, its number or its
+// membership.
 func (n *Node) Healthy() error {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -268,8 +277,8 @@ func (n *Node) Healthy() error {
 	return errors.Join(n.err, n.fitness.unhealthy)
 }
 
-// SetHealth replaces the function that says whether the node can work. It is called every Options.HealthInterval and
-// must return when its context ends. While it returns an error the node gets no calls to its role.
+// SetHealth replaces the health check. It is called every Options.HealthInterval and must return
+// when its context ends. While it returns an error, the node gets no calls to its role.
 func (n *Node) SetHealth(health func(ctx context.Context) error) {
 	n.mu.Lock()
 	n.health = health
@@ -277,12 +286,12 @@ func (n *Node) SetHealth(health func(ctx context.Context) error) {
 	n.CheckHealth()
 }
 
-// CheckHealth has the health checked now.
+// CheckHealth runs the health check now.
 func (n *Node) CheckHealth() { wake(n.check) }
 
 func (n *Node) wakeHeart() { wake(n.heart) }
 
-// wake puts a token into a channel that holds at most one.
+// wake puts a token into a channel with a buffer of one.
 func wake(channel chan struct{}) {
 	select {
 	case channel <- struct{}{}:
@@ -348,7 +357,7 @@ func (n *Node) healthLoop() {
 	}
 }
 
-// stateLoop brings the queue groups and the process in line with the record and the health.
+// stateLoop applies the record and the health to the queue groups and the process.
 func (n *Node) stateLoop() {
 	active := !n.options.Inactive
 	for {
@@ -371,7 +380,7 @@ func (n *Node) stateLoop() {
 	}
 }
 
-// mayLead reports whether the node, by what it knows itself, may lead.
+// mayLead reports whether this node, as far as it knows itself, may lead.
 func (n *Node) mayLead() bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -379,7 +388,7 @@ func (n *Node) mayLead() bool {
 	return m.LeaderEligible && m.Status.Active && n.fitness.unhealthy == nil && n.err == nil && !n.leaving
 }
 
-// enter registers a running handler; it fails once the node has left.
+// enter registers a running handler. It fails once the node has left.
 func (n *Node) enter() error {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -394,7 +403,7 @@ func (n *Node) enter() error {
 	return nil
 }
 
-// serve registers a running handler of a call to the role; it fails once the node takes none.
+// serve registers a running handler of a call to the role. It fails once the node accepts none.
 func (n *Node) serve() error {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -405,8 +414,9 @@ func (n *Node) serve() error {
 	return nil
 }
 
-// Retire takes no more calls to the role, and waits for those that run until ctx ends. Named nodes can still call this
-// one, and it them: what the handlers have begun can be finished before the node leaves.
+// Retire stops accepting calls to the role and waits for the running ones until ctx ends. Calls to
+// and from named nodes still work, so that the handlers can finish their work before the node
+// leaves.
 func (n *Node) Retire(ctx context.Context) error {
 	n.mu.Lock()
 	n.retired = true
@@ -424,8 +434,8 @@ func (n *Node) exit() {
 	n.running.Done()
 }
 
-// Leave resigns as leader, takes no new calls, removes the record, waits for the running handlers until ctx ends and
-// gives the node number back. A second call does nothing.
+// Leave resigns as leader, stops accepting calls, removes the record, waits for the running
+// handlers until ctx ends and releases the node number. Further calls do nothing.
 func (n *Node) Leave(ctx context.Context) error {
 	n.mu.Lock()
 	if n.leaving {
@@ -464,7 +474,8 @@ func (n *Node) Leave(ctx context.Context) error {
 	return nil
 }
 
-// await runs wait until ctx ends. What outlives ctx goes on by itself: there is no way to end it.
+// await runs wait until ctx ends. After that, wait continues in the background: it cannot be
+// cancelled.
 func await(ctx context.Context, wait func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -20,25 +20,27 @@ import (
 
 // NumberOptions are those of LeaseNumber.
 type NumberOptions struct {
-	// Holder tells the leases apart; it must be different for each call, even of the same node.
+	// Holder identifies the lease; it must be different for each call, even of the same node.
 	Holder string
-	// Lease is how long the number stays leased without being renewed; 0 is DefaultNumberLease.
+	// Lease is how long the number stays leased without renewal; 0 means DefaultNumberLease.
 	Lease time.Duration
-	// Now is the clock of the ids; nil is time.Now.
+	// Now is the clock of the ids; nil means time.Now.
 	Now func() time.Time
-	// Logger gets what an operator should know; nil is silence.
+	// Logger logs what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
 
-// A Number is the lease of a node number, with the generator that makes ids under it.
+// A Number is the lease of a node number, with the generator that makes ids with it.
 //
-// Two things keep the ids of nodes apart. A number is given to another node only when its lease has ended by the
-// database's clock and a quarter of the lease has passed on top. And each lease or renewal grants a span of id times
-// that the database notes before the generator may use it, and the next holder begins above all of them: even two nodes
-// that both believe to have a number, because one was paused or a clock jumped, never make the same id.
+// Two things prevent duplicate ids. A number is given to another node only after its lease has
+// ended by the database's clock and another quarter of the lease has passed. And each lease or
+// renewal grants a span of id times, which the database stores before the generator may use it; the
+// next holder begins above all of them. So even two nodes that both believe to hold a number,
+// because one was paused or a clock jumped, never make the same id.
 //
-// When the lease cannot be renewed, Healthy fails and the generator goes on within the span that was granted, see
-// ids.Reserve. When the number was given to somebody else meanwhile, the generator goes on with another one.
+// If the lease cannot be renewed, Healthy fails and the generator continues within the granted
+// span, see ids.Reserve. If the number was given to another node meanwhile, the generator continues
+// with another number.
 type Number struct {
 	db        *store.DB
 	options   NumberOptions
@@ -54,7 +56,7 @@ type Number struct {
 	released bool
 }
 
-// LeaseNumber leases a number that no other node has and keeps it leased until Release.
+// LeaseNumber leases a number that no other node has and renews the lease until Release.
 func LeaseNumber(ctx context.Context, db *store.DB, o NumberOptions) (*Number, error) {
 	o.Lease = cmp.Or(max(o.Lease, 0), DefaultNumberLease)
 	if o.Now == nil {
@@ -80,12 +82,13 @@ func LeaseNumber(ctx context.Context, db *store.DB, o NumberOptions) (*Number, e
 	return n, nil
 }
 
-// span is how much id time a lease grants: what the clock may use until the lease ends, and the reserve.
+// span is the id time that a lease grants: what the clock may use until the lease ends, and the
+// reserve.
 func (n *Number) span() time.Duration { return n.options.Lease + ids.Reserve }
 
 func (n *Number) margin() time.Duration { return n.options.Lease / 4 }
 
-// acquire leases any free number. now is what the ids begin with at the earliest.
+// acquire leases any free number. now is the earliest time of the ids.
 func (n *Number) acquire(ctx context.Context, now time.Time) (leased store.NodeNumber, err error) {
 	for {
 		var taken []int
@@ -105,7 +108,7 @@ func (n *Number) acquire(ctx context.Context, now time.Time) (leased store.NodeN
 		if len(free) == 0 {
 			return store.NodeNumber{}, fmt.Errorf("lease a node number: %w: all %d are taken", ErrNoNumber, ids.MaxNode+1)
 		}
-		// Nodes that start at the same time should not want the same one.
+		// Random, so that nodes that start at the same time rarely choose the same one.
 		number := free[rand.IntN(len(free))]
 		var ok bool
 		err = n.db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
@@ -121,7 +124,7 @@ func (n *Number) acquire(ctx context.Context, now time.Time) (leased store.NodeN
 	}
 }
 
-// run renews the lease, sooner when it failed.
+// run renews the lease, sooner after a failure.
 func (n *Number) run(ctx context.Context) {
 	defer close(n.ended)
 	for {
@@ -161,7 +164,7 @@ func (n *Number) renew(ctx context.Context) error {
 	}
 	high := now.Add(n.span())
 	if granted.After(high) {
-		// The clock went back. What was granted may have been used already.
+		// The clock went back. The granted span may have been used already.
 		high = granted
 	}
 	var ok bool
@@ -190,10 +193,10 @@ func (n *Number) renew(ctx context.Context) error {
 	return nil
 }
 
-// Generator returns the generator, which stays the same for the life of the lease.
+// Generator returns the generator, which stays the same as long as the lease is held.
 func (n *Number) Generator() *ids.Generator { return n.generator }
 
-// Healthy fails when the lease has ended, or is about to, without being renewed.
+// Healthy returns an error if the lease has expired, or is about to, without renewal.
 func (n *Number) Healthy() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -207,7 +210,7 @@ func (n *Number) Healthy() error {
 	return nil
 }
 
-// Release ends the lease. The generator can still be used: what is left of its span is nobody else's.
+// Release ends the lease. The generator remains usable: no other node gets the rest of its span.
 func (n *Number) Release(ctx context.Context) error {
 	n.mu.Lock()
 	if n.released {

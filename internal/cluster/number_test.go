@@ -88,7 +88,7 @@ func TestNumbersOfRacingNodesDiffer(t *testing.T) {
 	})
 }
 
-// takeAll leases all numbers but one to somebody else.
+// takeAll leases all numbers but one to another holder.
 func takeAll(t *testing.T, db *store.DB, except int) {
 	t.Helper()
 	err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -119,7 +119,8 @@ func TestNumberIsReusedAboveItsHighWaterMark(t *testing.T) {
 		if err := first.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The clock of the second one is an hour behind. What the first one may still make is below it all the same.
+		// The clock of the second one is an hour behind. Its ids are above those that the first one
+		// may still make all the same.
 		second := leaseNumber(t, db, cluster.NumberOptions{Holder: "second", Now: func() time.Time { return now.Add(-time.Hour) }})
 		next := second.Generator().Next()
 		if ids.Node(next) != 3 || next <= last || first.Generator().Next() >= next {

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// probeInterval is how often services are asked whether they answer, and probeTimeout how long they may take: one that
-	// is paused or cut off gets no calls any more after both.
+	// probeInterval is how often services are probed, and probeTimeout how long they may take to
+	// answer. A node that is paused or disconnected gets no calls after both have passed.
 	probeInterval = 500 * time.Millisecond
 	probeTimeout  = time.Second
 )
 
-// A prober asks the services whether they answer, and opens and closes their breakers.
+// A prober probes the services and opens and closes their breakers.
 type prober struct {
 	cluster *Cluster
 	once    sync.Once
 }
 
-// start begins to probe the services, once.
+// start starts probing the services. Further calls do nothing.
 func (p *prober) start() {
 	p.once.Do(func() { p.cluster.group.Go(p.run) })
 }
@@ -53,8 +53,8 @@ func (p *prober) run() {
 	}
 }
 
-// targets returns the breakers of the services that take calls, and of nodes that do not any more but have calls under
-// way.
+// targets returns the breakers of the services that accept calls, and of other nodes with calls
+// under way.
 func (p *prober) targets() []*breaker {
 	routes := &p.cluster.routes
 	list := routes.busy()
@@ -66,7 +66,7 @@ func (p *prober) targets() []*breaker {
 	return list
 }
 
-// probe asks a node whether it answers.
+// probe probes a node.
 func (p *prober) probe(b *breaker) {
 	c := p.cluster
 	ctx, cancel := context.WithTimeout(c.ctx, probeTimeout)
@@ -78,7 +78,7 @@ func (p *prober) probe(b *breaker) {
 	connection, sent := c.connection(), time.Now()
 	answer, err := callNode(ctx, c, b.id, pingEndpoint, &pingRequest{}, nil)
 	if c.ctx.Err() != nil || !c.up.Load() || c.connection() != connection {
-		// It is this process that is cut off.
+		// This process itself is disconnected.
 		b.observe(silent, sent)
 		return
 	}
@@ -86,7 +86,7 @@ func (p *prober) probe(b *breaker) {
 	seen := silent
 	switch life := c.Life(b.id); {
 	case life == "":
-		// The node has left, and finishes what it has begun.
+		// The node has left and is finishing its work.
 	case life != b.incarnation:
 		b.set(true)
 		seen = replaced

@@ -29,34 +29,34 @@ import (
 	"example.org/app/test/need"
 )
 
-// childVariable tells the test binary to be a node instead of running tests.
+// childVariable makes the test binary run as a node.
 const childVariable = "APP_TEST_CLUSTER_NODE"
 
-// childOptions are what a child process is told.
+// childOptions configure a child process.
 type childOptions struct {
 	ID, URL, Store string
-	// Cluster is the id of the cluster; empty is the default.
+	// Cluster is the id of the cluster; empty means the default.
 	Cluster  string
 	Priority int32
-	// Patient lets nobody miss heartbeats.
+	// Patient sets timeouts that no test exceeds.
 	Patient bool
-	// Follows keeps the node from leading, and so from writing.
+	// Follows prevents the node from leading, and so from writing.
 	Follows bool
 	// Protocol is what the node speaks; the zero value is this program's.
 	Protocol cluster.Protocol
-	// Calls is how many calls it takes at a time; 0 is many.
+	// Calls is how many calls it handles at a time; 0 means the default.
 	Calls int
 }
 
-// patient returns options with which nobody misses heartbeats.
+// patient returns options under which no heartbeat counts as missed.
 func patient(o cluster.Options) cluster.Options {
 	o = clustertest.Fast(o)
 	o.HeartbeatTimeout, o.MemberTTL, o.AbsenceLimit = time.Hour, time.Hour, 500*time.Millisecond
 	return o
 }
 
-// runChild is a node until standard input ends. As leader it writes with its fence all the time and prints the outcome
-// whenever that changes.
+// runChild runs a node until standard input ends. As leader it keeps writing with its fence and
+// prints the outcome whenever that changes.
 func runChild() {
 	var o childOptions
 	if err := json.Unmarshal([]byte(os.Getenv(childVariable)), &o); err != nil {
@@ -80,7 +80,7 @@ func runChild() {
 		fail(err)
 	}
 	_, err = n.RunAsLeader("write", func(_ context.Context, fence cluster.Fence) error {
-		// Its context is ignored on purpose: only the fence keeps an old leader from writing.
+		// Ignore its context: only the fence may stop an old leader from writing.
 		for led := false; ; {
 			err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 				if err := fence.Check(ctx, tx); err != nil {
@@ -114,7 +114,7 @@ func runChild() {
 	os.Exit(0)
 }
 
-// hang is answered by nobody.
+// hang is an endpoint whose handler never answers.
 var hang = cluster.Endpoint[struct{}, struct{}]{Name: "test.hang", Role: role.Service}
 
 func say(what string, number int64) { fmt.Fprintln(os.Stdout, what, number) }
@@ -163,8 +163,8 @@ func startChild(t *testing.T, o childOptions) *child {
 	return c
 }
 
-// expect waits for a line that begins with a word and returns the number behind it. On a busy machine a leader may lose
-// its lease and win it back, so which number it is cannot be foretold.
+// expect waits for a line that begins with a word and returns the number after it. On a busy
+// machine a leader may lose its lease and win it back, so the number is unpredictable.
 func (c *child) expect(t *testing.T, want string) (number int64) {
 	t.Helper()
 	limit := time.NewTimer(clustertest.Timeout)
@@ -188,8 +188,8 @@ func (c *child) signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// expectOne waits for a line that begins with a word from one of two nodes. It returns that node, the other one and the
-// number behind the word.
+// expectOne waits for a line that begins with a word from one of two nodes. It returns that node,
+// the other one and the number after the word.
 func expectOne(t *testing.T, a, b *child, want string) (from, other *child, number int64) {
 	t.Helper()
 	limit := time.NewTimer(clustertest.Timeout)
@@ -235,7 +235,7 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 
 	start := time.Now()
 	a.signal(t, syscall.SIGKILL)
-	// The priority gives b a head start only, which it may lose on a busy machine.
+	// The priority only gives b a head start, which it may lose on a busy machine.
 	successor, rival, second := expectOne(t, b, c, "leads")
 	if second <= first {
 		t.Errorf("fence %d follows %d", second, first)
@@ -244,7 +244,7 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 
 	clustertest.Freeze(t, successor.command.Process.Pid)
 	awaitFence(t, observer, rival.id)
-	// The dead leader's record is not forgotten before its time, yet nobody takes it for healthy.
+	// The dead leader's record stays until it expires, but counts as unhealthy.
 	clustertest.Await(t, observer, "the dead node's record to vanish", func() bool {
 		_, ok := observer.Member("a")
 		return !ok
@@ -260,7 +260,7 @@ func TestLeaderIsKilledAndPaused(t *testing.T) {
 		return err == nil && now > before
 	})
 
-	// A node with the id of the dead one may start now; one with the id of a live one may not.
+	// A node with the id of the dead one may join; one with the id of a live one may not.
 	if _, err := observer.Join(t.Context(), cluster.NodeOptions{ID: rival.id, Type: role.Gateway}); !errors.Is(err, cluster.ErrDuplicateNode) {
 		t.Errorf("a second node %v: %v", rival.id, err)
 	}
@@ -274,7 +274,8 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 	observer := clustertest.Connect(t, clustertest.Fast(cluster.Options{URL: url}))
 	a := startChild(t, childOptions{ID: "a", URL: url, Store: database})
 	clustertest.AwaitMembers(t, observer, "a")
-	// Paused, not killed: the new node waits for the silence to last, and the old one learns that it lost its id.
+	// Paused, not killed: the new node waits for HeartbeatTimeout, and the old one learns that it
+	// lost its id.
 	clustertest.Freeze(t, a.command.Process.Pid)
 	n := clustertest.Join(t, observer, cluster.NodeOptions{ID: "a", Type: role.Gateway})
 	clustertest.Await(t, observer, "the record of the new node", func() bool {
@@ -291,7 +292,8 @@ func TestKilledNodeIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestKilledNodeIsNoticed kills nodes whose heartbeats nobody misses: they are seen to be gone, and their ids are free.
+// TestKilledNodeIsNoticed kills nodes whose heartbeats never count as missed: they are found to be
+// gone, and their ids become free.
 func TestKilledNodeIsNoticed(t *testing.T) {
 	need.Time(t)
 	url := clustertest.StartServer(t).URL()
@@ -323,7 +325,8 @@ func TestKilledNodeIsNoticed(t *testing.T) {
 	}
 }
 
-// pauseUntilGone pauses a node until it counts as gone. The call to it must not end by that: the node may still carry it out.
+// pauseUntilGone pauses a node until it counts as gone. That must not end the call to it: the node
+// may still carry it out.
 func pauseUntilGone(t *testing.T, caller *cluster.Cluster, node *child, ended chan error) {
 	t.Helper()
 	clustertest.Freeze(t, node.command.Process.Pid)
@@ -339,12 +342,12 @@ func pauseUntilGone(t *testing.T, caller *cluster.Cluster, node *child, ended ch
 	}
 }
 
-// TestCallsToLostNodes kills and pauses nodes that requests were sent to. Callers of a killed node hear of it long before
-// their deadline, and a request is sent to another node only if it is repeatable. A paused node is not taken for a killed
-// one: it may still carry the request out.
+// TestCallsToLostNodes kills and pauses nodes with requests under way. Callers of a killed node get
+// an error long before their deadline, and a request is sent to another node only if it is
+// repeatable. A paused node is not treated as killed: it may still carry the request out.
 func TestCallsToLostNodes(t *testing.T) {
 	need.Time(t)
-	// The embedded server drops the connection of a paused process after seconds.
+	// The embedded server closes the connection of a paused process after seconds.
 	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret", Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +357,7 @@ func TestCallsToLostNodes(t *testing.T) {
 	scene := func(t *testing.T) (start func(id string, set ...func(*childOptions)) *child, call func(node *child, route cluster.Route) (ended chan error), observer *cluster.Cluster) {
 		t.Parallel()
 		o, database := patient(cluster.Options{URL: url, ClusterID: rand.Text()}), storetest.MigratedSQLiteURL(t)
-		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait for.
+		o.AbsenceLimit = 4 * time.Second // A node that counts as gone has been absent for longer than calls wait.
 		caller := clustertest.Join(t, clustertest.Connect(t, o), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		t.Cleanup(cancel)
@@ -380,7 +383,8 @@ func TestCallsToLostNodes(t *testing.T) {
 						ended <- err
 						return
 					}
-					// A slow machine may not know of the node's endpoint yet, or take the node for one that does not answer.
+					// A slow machine may not know the node's endpoint yet, or consider the node
+					// unresponsive.
 					select {
 					case <-ctx.Done():
 					case <-time.After(10 * time.Millisecond):
@@ -395,7 +399,7 @@ func TestCallsToLostNodes(t *testing.T) {
 	}
 	t.Run("killed", func(t *testing.T) {
 		start, call, caller := scene(t)
-		// On a machine that is too busy for the probes a killed node is taken for a paused one.
+		// A machine too busy for the probes may consider a killed node paused.
 		for round := range 5 {
 			a := start(fmt.Sprintf("a%d", round))
 			ended := call(a, cluster.Route{Key: 1})
@@ -445,7 +449,7 @@ func TestCallsToLostNodes(t *testing.T) {
 		start("c").expect(t, "called")
 		clustertest.Thaw(t, a.command.Process.Pid)
 	})
-	// In a cluster that is half upgraded a request is sent again only if both nodes would know it.
+	// In a partly upgraded cluster a request is resent only if both nodes would recognise it.
 	older := cluster.Protocol{Major: 1, Minor: 0}
 	for name, protocols := range map[string][2]cluster.Protocol{
 		"paused, once, from an older node": {older, cluster.CurrentProtocol}, "paused, once, to an older node": {cluster.CurrentProtocol, older},

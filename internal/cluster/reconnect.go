@@ -13,36 +13,38 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A node that loses its connection to NATS, because a server of a NATS cluster is gone, has another one within milliseconds.
-// What was on its way over the lost one may have arrived or not, and nobody tells. So whoever has calls under way at
-// either end acts when it hears of the new connection: repeatable calls are made again, in the order of their callers, and
-// others are sent again under the number that they have, by which the other end knows those that it got before.
+// A node whose NATS server fails reconnects to another one within milliseconds. Messages that were
+// under way may or may not have arrived, without notice. So when either end of a call learns of the
+// new connection, it acts: repeatable calls are made again, in the order of their callers; other
+// requests are resent under their old number, by which the receiver recognises those that it
+// already got.
 
 const (
-	// resendAge is for how long after it was sent a request is sent again.
+	// resendAge is the maximum age at which a request is resent.
 	resendAge = 8 * time.Second
-	// lateAge is after which time a request that may be sent again is dropped, and rememberAge for how long its number is
-	// known at least. The differences are for the way and for clocks that differ.
+	// lateAge is the age at which a resendable request is dropped; rememberAge is how long its
+	// number is kept at least. The differences allow for latency and clock skew.
 	lateAge     = 9 * time.Second
 	rememberAge = 10 * time.Second
-	// maxRemembered bounds the bytes of the responses that are kept.
+	// maxRemembered bounds the bytes of stored responses.
 	maxRemembered = 8 << 20
 )
 
-// errCut means that the connection of one end was lost while a repeatable call was under way.
+// errCut means that the connection of one end was lost during a repeatable call.
 var errCut = errors.New("a connection to NATS was lost")
 
-// errUnsent means that the connection of one end was lost before a request was sent, or that the node refused it for that.
-// The request was not carried out.
+// errUnsent means that the connection of one end was lost before a request was sent, or that the
+// node refused it for that reason. The request was not carried out.
 var errUnsent = errors.New("a connection to NATS was lost before")
 
-// A staleError means that the caller did not know of the last connection of the node, so that what it had sent before may
-// not have arrived. The request was not carried out.
+// A staleError means that the caller did not know the node's last connection, so that earlier
+// requests may not have arrived. The request was not carried out.
 type staleError struct{ Connection uint64 }
 
 func (e *staleError) Error() string { return "the node was connected to NATS again" }
 
-// connection counts the connections to NATS. While there is none it returns the number of the last one.
+// connection returns the number of the current connection to NATS, or of the last one while
+// disconnected.
 func (c *Cluster) connection() uint64 {
 	if c.up.Load() {
 		c.connections.Store(c.conn.Stats().Reconnects)
@@ -50,7 +52,7 @@ func (c *Cluster) connection() uint64 {
 	return c.connections.Load()
 }
 
-// announcement says that the nodes of a process have a new connection.
+// announcement reports that the nodes of a process have a new connection.
 type announcement struct {
 	Nodes      []string `json:"nodes"`
 	Connection uint64   `json:"connection"`
@@ -58,7 +60,7 @@ type announcement struct {
 
 func (c *Cluster) reconnectSubject() string { return c.prefix + "reconnected" }
 
-// openReconnects begins to listen to other processes that have a new connection.
+// openReconnects subscribes to the announcements of other processes.
 func (c *Cluster) openReconnects() error {
 	if c.exclusive {
 		return nil
@@ -78,7 +80,7 @@ func (c *Cluster) openReconnects() error {
 	return err
 }
 
-// reconnected acts on a new connection of this process, and tells others of it.
+// reconnected handles a new connection of this process and announces it to the others.
 func (c *Cluster) reconnected() {
 	if c.exclusive {
 		return
@@ -100,7 +102,7 @@ func (c *Cluster) reconnected() {
 	}
 }
 
-// resend sends the requests to some nodes again that may be, in their order.
+// resend resends the resendable requests to the selected nodes, in order.
 func (r *replies) resend(to func(node string) bool) {
 	c := r.cluster
 	var list []*pending
@@ -128,21 +130,21 @@ func (r *replies) resend(to func(node string) bool) {
 	}
 }
 
-// remembered are the requests of the last seconds that may come again, with their responses.
+// remembered are the resendable requests of the last seconds, with their responses.
 type remembered struct {
 	mu         sync.Mutex
 	young, old generation
 	since      time.Time
 }
 
-// A generation has what came in a while, by the subject of the response. A nil message stands for a request that is being
-// carried out, or for a response that is not kept.
+// A generation maps the reply subjects of one period to responses. A nil message means that the
+// request is still running or its response is not stored.
 type generation struct {
 	responses map[string]*nats.Msg
 	bytes     int
 }
 
-// begin reports whether a request is new, and the response to one that is not, if there is one.
+// begin reports whether a request is new. If not, response is the stored one, or nil.
 func (r *remembered) begin(reply string) (response *nats.Msg, isNew bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +160,7 @@ func (r *remembered) begin(reply string) (response *nats.Msg, isNew bool) {
 	return nil, true
 }
 
-// end keeps the response to a request that may come again.
+// end stores the response to a resendable request.
 func (r *remembered) end(response *nats.Msg) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,8 +172,8 @@ func (r *remembered) end(response *nats.Msg) {
 	}
 }
 
-// admit reports whether a request shall be carried out that may come twice. The response to one that came before is sent
-// again.
+// admit reports whether to carry out a request that may arrive twice. If it arrived before, the
+// stored response is sent again.
 func (h *handler) admit(msg *nats.Msg, life string) bool {
 	c := h.node.cluster
 	sent, again := first(msg.Header, headerFirst), true

@@ -12,11 +12,11 @@ import (
 	"example.org/app/internal/role"
 )
 
-// maxConflicts bounds how often a change of a record is tried again because somebody else was faster.
+// maxConflicts bounds the retries of a change that conflicts with others.
 const maxConflicts = 50
 
-// lifetime returns how long a record with this member lasts from now on; zero is for ever. An edit by an administrator
-// does not prolong the life of a silent node.
+// lifetime returns how long a record of this member lasts from now; zero means for ever. A change
+// by an administrator does not prolong the life of a silent node.
 func (d *directory) lifetime(m *Member) time.Duration {
 	if m.Seed {
 		return 0
@@ -24,8 +24,9 @@ func (d *directory) lifetime(m *Member) time.Duration {
 	return max(d.cluster.options.MemberTTL-max(time.Since(m.Status.LastHeartbeat), 0), time.Second)
 }
 
-// AddMember adds the record of a node that has not joined. A node that joins with its id takes the record over, and
-// what that node says of itself counts from then on. An id that has a record is an ErrMemberExists.
+// AddMember adds the record of a node that has not joined. A node that joins with its id takes the
+// record over and replaces its data with its own. It returns ErrMemberExists if the id has a
+// record.
 func (d *directory) AddMember(ctx context.Context, m Member) error {
 	if err := CheckNodeID(m.NodeID); err != nil {
 		return apierr.New(apierr.IllegalArgument, "%v", err)
@@ -47,7 +48,7 @@ func (d *directory) AddMember(ctx context.Context, m Member) error {
 	}
 	_, err = b.create(ctx, memberKey+m.NodeID, record{Member: m}, d.lifetime(&m))
 	if errors.Is(err, errConflict) {
-		// The place of a node that has left is free.
+		// The id of a node that has left is free.
 		var r record
 		if revision, _, getErr := b.get(ctx, memberKey+m.NodeID, &r); getErr == nil && r.Tombstone {
 			_, err = b.update(ctx, memberKey+m.NodeID, record{Member: m}, d.lifetime(&m), revision)
@@ -62,8 +63,8 @@ func (d *directory) AddMember(ctx context.Context, m Member) error {
 	return nil
 }
 
-// UpdateMember changes the record of a node, live or not. A live node adopts the change and keeps it until it leaves.
-// An id without record is an ErrUnknownMember.
+// UpdateMember changes the record of a node, live or not. A live node adopts the change and keeps
+// it until it leaves. It returns ErrUnknownMember if the id has no record.
 func (d *directory) UpdateMember(ctx context.Context, id string, change MemberChange) error {
 	if CheckNodeID(id) != nil {
 		return fmt.Errorf("update member %q: %w", id, ErrUnknownMember)
@@ -121,7 +122,7 @@ func (d *directory) RemoveMembers(ctx context.Context, ids []string) (removed in
 	return removed, nil
 }
 
-// removeLatest removes the record at whatever revision it is; ok is false when there is none.
+// removeLatest removes the record at its current revision; ok is false if there is none.
 func (b *bucket) removeLatest(ctx context.Context, key string) (ok bool, err error) {
 	for range maxConflicts {
 		var r record
@@ -142,7 +143,7 @@ func (b *bucket) removeLatest(ctx context.Context, key string) (ok bool, err err
 	return false, errConflict
 }
 
-// unavailable is what the caller of an operation on the fabric is told when the fabric does not do it.
+// unavailable returns the error for the caller of an operation that the fabric did not perform.
 func unavailable(err error) error {
 	e := apierr.Wrap(apierr.ServerUnavailable, err)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// replies hands the responses of calls to those who wait for them. The library's own requests do not say when a request
-// is on its way, which callers that keep an order must know.
+// replies dispatches responses to the calls that wait for them. The library's own requests do not
+// report when a request has been sent, which ordered calls need.
 type replies struct {
 	cluster *Cluster
 	prefix  string
@@ -30,13 +30,13 @@ type pending struct {
 	response chan *nats.Msg
 	msg      *nats.Msg
 	sent     time.Time
-	// node and life are whom it was sent to, if it may be sent again; life is empty if not.
+	// node and life identify the receiver if the request may be resent; otherwise life is empty.
 	node, life string
-	// resent says that it was sent again; it belongs to the lock of the replies.
+	// resent is true if the request was resent; it is guarded by the lock of the replies.
 	resent bool
 }
 
-// open begins to listen to responses.
+// open subscribes to responses.
 func (r *replies) open() error {
 	r.prefix, r.waiting = nats.NewInbox()+".", map[string]*pending{}
 	if _, err := r.cluster.conn.Subscribe(r.prefix+"*", r.take); err != nil {
@@ -45,13 +45,13 @@ func (r *replies) open() error {
 	return nil
 }
 
-// take hands a response over. One that nobody waits for any more is dropped.
+// take dispatches a response. It drops one whose caller no longer waits.
 func (r *replies) take(msg *nats.Msg) {
 	token := strings.TrimPrefix(msg.Subject, r.prefix)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiting := r.waiting[token]
-	// That nobody is there to take a request for the second time does not mean that nobody took it for the first time.
+	// No responder to a resent request does not prove that the first one was not taken.
 	if waiting == nil || waiting.resent && isNoResponder(msg) {
 		return
 	}
@@ -63,8 +63,8 @@ func isNoResponder(msg *nats.Msg) bool {
 	return len(msg.Data) == 0 && msg.Header.Get("Status") == "503"
 }
 
-// exchange publishes a request, calls to.sent when it is on its way, and waits for the response. Requests are on their way
-// in the order in which to.sent is called.
+// exchange publishes a request, calls to.sent and waits for the response. Requests are sent in the
+// order in which to.sent is called.
 func (r *replies) exchange(ctx context.Context, msg *nats.Msg, to target) (*nats.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -13,61 +13,64 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A Route says which node of a role a call goes to.
+// A Route selects the node of a role for a call.
 type Route struct {
-	// Key chooses the node: calls with the same key go to the same node as long as the healthy nodes are the same, and a
-	// change of the nodes moves few keys. 0 is any node, one in this process before others.
+	// Key selects the node: calls with the same key go to the same node as long as the healthy
+	// nodes are the same, and a change of the nodes moves few keys. 0 means any node, preferably
+	// one in this process.
 	Key uint64
-	// Repeatable says that the request may be carried out more than once: it is sent to another node as soon as the first
-	// one does not answer any more.
+	// Repeatable allows the request to be carried out more than once: it is sent to another node as
+	// soon as the first one stops answering.
 	Repeatable bool
-	// Once says that the request has a key by which it is carried out once, however often it is sent. It is sent to another
-	// node as one that is Repeatable, but the caller is not told that it failed as long as a node that does not answer may
-	// still carry it out. It is sent again only from nodes and to nodes whose protocol knows such keys.
+	// Once declares that the request has a key that ensures that it takes effect once, however
+	// often it is sent. It is sent to another node like a Repeatable one, but does not fail while a
+	// node that does not answer may still carry it out. It is resent only between nodes whose
+	// protocol has such keys.
 	Once bool
-	// To is called before the request is handed to a node, with again if it was handed to one before. It may wait, and
-	// with again it may change the request. Requests to the same place arrive in the order of Sent; the place of a node
-	// changes when one of both processes is connected to NATS again. An error ends the call. It may be nil.
+	// To is called before the request is handed to a node; again is true if it was handed to one
+	// before. It may block, and if again is true it may change the request. Requests to the same
+	// place arrive in the order of the Sent calls; the place of a node changes when either process
+	// reconnects to NATS. An error ends the call. It may be nil.
 	To func(ctx context.Context, place string, again bool) error
-	// Sent is called whenever the request was handed to a node: requests to one place arrive there in the order of these
-	// calls. It is not called for a request that is not handed over. It may be nil.
+	// Sent is called each time the request was handed to a node, and not for a request that is
+	// never handed over. Requests to one place arrive in the order of these calls. It may be nil.
 	Sent func()
 }
 
-// mayRepeat reports whether a request that went to a node may be sent to another one although the first may have carried it
-// out.
+// mayRepeat reports whether a request to a node may be sent to another one although the first may
+// have carried it out.
 func (r Route) mayRepeat(p *peer) bool { return r.Repeatable || r.Once && p.recognises }
 
-// routesAge is after which time the nodes are looked at again although nothing was heard of them: silence is not
-// announced.
+// routesAge is the age after which the list of nodes is rebuilt even without news, because a missed
+// heartbeat causes no event.
 const routesAge = time.Second
 
-// A peer is a node that calls to a role may go to.
+// A peer is a node that can receive calls to a role.
 type peer struct {
 	id       string
 	hash     uint64
 	breaker  *breaker
 	strained bool
-	// recognises says that it knows a request that comes for the second time.
+	// recognises is true if the node recognises repeated requests.
 	recognises bool
 }
 
-// peerList are the peers of a role as they were at a moment.
+// peerList is a snapshot of the peers of a role.
 type peerList struct {
 	generation uint64
 	built      time.Time
 	peers      []*peer
 }
 
-// routes are the nodes that calls go to.
+// routes are the possible destinations of calls.
 type routes struct {
 	cluster            *Cluster
 	services, gateways atomic.Pointer[peerList]
-	// turn spreads calls without key.
+	// turn distributes calls without key.
 	turn atomic.Uint64
 
 	mu sync.Mutex
-	// breakers are those of the lives of nodes: a node that starts again has a new one.
+	// breakers has one breaker for each incarnation of a node.
 	breakers map[string]*breaker
 }
 
@@ -78,7 +81,7 @@ func (r *routes) list(kind role.Role) *atomic.Pointer[peerList] {
 	return &r.gateways
 }
 
-// peers returns the nodes of a role that take calls, by what is known of them.
+// peers returns the nodes of a role that accept calls, as far as this process knows.
 func (r *routes) peers(kind role.Role) []*peer {
 	d, list := r.cluster.directory, r.list(kind)
 	generation := d.generation.Load()
@@ -114,7 +117,7 @@ func (r *routes) peers(kind role.Role) []*peer {
 	return fresh.peers
 }
 
-// breaker returns the breaker of one life of a node.
+// breaker returns the breaker of an incarnation of a node and creates it if necessary.
 func (r *routes) breaker(id, incarnation string) *breaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +133,7 @@ func (r *routes) breaker(id, incarnation string) *breaker {
 	return b
 }
 
-// current returns the breaker of one life of a node; nil if there was no call to it.
+// current returns the breaker of an incarnation of a node, or nil if it was never called.
 func (r *routes) current(id, incarnation string) *breaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +152,7 @@ func (r *routes) busy() (list []*breaker) {
 	return list
 }
 
-// forget drops the breakers of nodes that are gone, but not before their calls have ended.
+// forget drops the breakers of nodes that are gone once their calls have ended.
 func (r *routes) forget(lives map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,8 +170,8 @@ func (r *routes) forget(lives map[string]string) {
 	}
 }
 
-// pick returns the node for a call, which is none of those that were tried; nil is none. Nodes that are strained, and
-// those that do not answer, are chosen only if there is no other.
+// pick returns a node that was not tried yet, or nil. It prefers nodes that are not strained and
+// answer.
 func (r *routes) pick(kind role.Role, key uint64, tried []string) (chosen *peer) {
 	peers := r.peers(kind)
 	turn := 0

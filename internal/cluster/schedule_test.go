@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestMissedRuns proves that a leader does what nobody did at its time: once, and only if it went well.
+// TestMissedRuns proves that a leader catches up on a missed run once, and only until it succeeds.
 func TestMissedRuns(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { t.Parallel(); testMissedRuns(t, storetest.SQLite(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { t.Parallel(); testMissedRuns(t, storetest.PostgreSQL(t)) })
@@ -30,7 +30,7 @@ func testMissedRuns(t *testing.T, db *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// term lets a node lead until some jobs have run, the last of which runs whatever was missed.
+	// term lets a node lead until some jobs have run. The last of them runs after all missed ones.
 	term := func(fails bool, want ...string) {
 		t.Helper()
 		c := clustertest.Connect(t, clustertest.Fast(cluster.Options{Store: db}))

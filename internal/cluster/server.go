@@ -20,17 +20,18 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// serverStart bounds the start of the embedded server.
+// serverStart bounds the start-up time of the embedded server.
 const serverStart = 30 * time.Second
 
-// readyStep is how long one look at whether the server is ready takes.
+// readyStep is the time of one readiness check.
 const readyStep = 100 * time.Millisecond
 
-// memoryLimit bounds what the embedded server keeps of members, leases and sessions; a session takes some 250 bytes.
+// memoryLimit bounds the memory of the embedded server for members, leases and sessions; a session
+// takes about 250 bytes.
 const memoryLimit = 1 << 30
 
-// TLSFiles are PEM files. Certificate and Key are what this process shows; CA is whom it believes. A server with a CA
-// requires certificates of its clients.
+// TLSFiles are the paths of PEM files. Certificate and Key identify this process; CA verifies the
+// peers. A server with a CA requires client certificates.
 type TLSFiles struct {
 	Certificate, Key, CA string
 }
@@ -81,16 +82,16 @@ func (f TLSFiles) server() (*tls.Config, error) {
 type ServerOptions struct {
 	// Listen is "host:port" for other processes; empty opens no port.
 	Listen string
-	// Token is what clients must show when the server listens.
+	// Token is the secret that clients must send to a listening server.
 	Token string
-	// TLS encrypts Listen. With a CA it stands in for the token.
+	// TLS encrypts Listen. A CA may replace the token.
 	TLS TLSFiles
-	// MaxPayload is the bound that clients have for payloads; the server's own leaves room for headers.
+	// MaxPayload is the clients' limit for payloads; the server's own limit adds space for headers.
 	MaxPayload int
-	// Folder is for the few files that the server insists on. What is in it from an earlier start is removed. Empty is a
-	// temporary folder.
+	// Folder holds the few files that the server requires. Files of an earlier start are removed.
+	// Empty means a temporary folder.
 	Folder string
-	// Logger gets the server's log; nil is silence.
+	// Logger receives the server's log; nil discards it.
 	Logger *slog.Logger
 }
 
@@ -101,8 +102,8 @@ type Server struct {
 	listen bool
 }
 
-// StartServer starts a server. One that would listen without asking its clients for a token or a certificate is
-// refused.
+// StartServer starts a server. It fails if the server would listen without requiring a token or a
+// certificate from clients.
 func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -136,7 +137,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline))
 	}
-	// The server reports a port that it cannot have to the log only and goes on trying to be ready.
+	// If the server cannot open its port, it only logs that and keeps retrying.
 	for deadline := time.Now().Add(limit); !s.nats.ReadyForConnections(readyStep); {
 		if text := log.fatal.Load(); text != nil {
 			return nil, errors.Join(fmt.Errorf("start the embedded NATS server on %q: %s", o.Listen, *text), s.Close())
@@ -159,7 +160,7 @@ func (o ServerOptions) newFolder() (string, error) {
 	return o.Folder, os.MkdirAll(o.Folder, 0o700)
 }
 
-// listen fills in what lets other processes connect.
+// listen sets the options for connections from other processes.
 func (o ServerOptions) listen(options *server.Options) error {
 	host, portText, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -188,10 +189,10 @@ func (o ServerOptions) listen(options *server.Options) error {
 	return nil
 }
 
-// InProcessConn makes a connection that no socket is involved in.
+// InProcessConn opens a connection without a socket.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// URL returns where a listening server can be reached, else "".
+// URL returns the URL of a listening server, or "".
 func (s *Server) URL() string {
 	if !s.listen {
 		return ""
@@ -199,17 +200,17 @@ func (s *Server) URL() string {
 	return s.nats.ClientURL()
 }
 
-// Close stops the server and forgets everything.
+// Close stops the server and discards its data.
 func (s *Server) Close() error {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 	return os.RemoveAll(s.folder)
 }
 
-// serverLog writes what the server says to slog. Its notices tell of nothing but routine.
+// serverLog forwards the server's log to slog. Its notices are only routine.
 type serverLog struct {
 	logger *slog.Logger
-	// fatal is what kept the server from starting.
+	// fatal is the error that prevented the server from starting.
 	fatal atomic.Pointer[string]
 }
 
@@ -227,18 +228,18 @@ func (l *serverLog) Errorf(format string, args ...any)  { l.log(slog.LevelError,
 func (l *serverLog) Debugf(format string, args ...any)  { l.log(slog.LevelDebug, format, args) }
 func (l *serverLog) Tracef(format string, args ...any)  { l.log(slog.LevelDebug, format, args) }
 
-// Fatalf is called where the server would end the process.
+// Fatalf is called where the server would exit the process.
 func (l *serverLog) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.fatal.CompareAndSwap(nil, &text)
 	l.log(slog.LevelError, format, args)
 }
 
-// serverNames are the hosts of a list of URLs, without anything that may be secret.
+// serverNames returns the hosts of a list of URLs, without secrets.
 func serverNames(urls string) string {
 	var hosts []string
 	for text := range strings.SplitSeq(urls, ",") {
-		// What is before the last "@" can only be credentials, even where the URL cannot be parsed.
+		// Anything before the last "@" can only be credentials, even if the URL is invalid.
 		_, host := cutLast(strings.TrimSpace(text), "@")
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			host = u.Host
@@ -258,7 +259,8 @@ func cutLast(text, separator string) (before, after string) {
 	return "", text
 }
 
-// withoutCredentials returns the error unless it repeats a URL, whose credentials nobody must read.
+// withoutCredentials returns the error unless it contains one of the URLs, which may have
+// credentials.
 func withoutCredentials(err error, urls string) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A Message is something published to a topic. Its payload is read only.
+// A Message was published to a topic. Its payload is read only.
 type Message struct {
 	Topic string
 	// From is the id of the node that published it.
@@ -25,8 +25,8 @@ type Message struct {
 	Payload []byte
 }
 
-// Publish sends a message to all nodes that subscribe to the topic, this one included. Messages arrive at most once
-// and, as far as they arrive, in the order of their publisher. It does not wait for anybody.
+// Publish sends a message to all nodes that subscribe to the topic, this one included. Messages are
+// delivered at most once, in the order of each publisher. It does not wait for delivery.
 func (n *Node) Publish(ctx context.Context, topic string, payload []byte) error {
 	return n.publish(ctx, "all", topic, payload)
 }
@@ -82,13 +82,13 @@ type Subscription struct {
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
-	// refused counts messages in a protocol that is not understood.
+	// refused counts messages in an incompatible protocol.
 	refused atomic.Uint64
 }
 
-// Subscribe has fn called for the messages of the topic that go to all nodes, to this node's role or to this node. The
-// calls come one after the other. A function that is too slow loses messages, which Dropped counts; nobody else waits
-// for it. Its context ends when the node leaves.
+// Subscribe calls fn, sequentially, for the messages of the topic to all nodes, to this node's role
+// or to this node. If fn is too slow, messages are dropped and counted by Dropped; nobody else
+// waits for it. Its context ends when the node leaves.
 func (n *Node) Subscribe(topic string, fn func(ctx context.Context, m Message)) (*Subscription, error) {
 	if !namePattern.MatchString(topic) {
 		return nil, fmt.Errorf("subscribe to topic %q: the name must be words of letters, digits, \"_\" and \"-\" with dots between them", topic)
@@ -103,7 +103,7 @@ func (n *Node) Subscribe(topic string, fn func(ctx context.Context, m Message)) 
 		return nil, fmt.Errorf("subscribe to topic %q: %w", topic, ErrClosed)
 	}
 	c := n.cluster
-	// One queue for all three keeps the order of a publisher.
+	// A single queue for all three keeps the order of each publisher.
 	for _, whom := range []string{"all", "role." + string(n.options.Type), "to." + n.id} {
 		sub, err := c.conn.ChanSubscribe(c.topicSubject(whom, topic), s.queue)
 		if err != nil {
@@ -151,8 +151,8 @@ func (s *Subscription) deliver(m Message) {
 	s.fn(s.node.ctx, m)
 }
 
-// Dropped returns how many messages were lost because the function was too slow or because they were in a protocol
-// that this node does not understand.
+// Dropped returns how many messages were lost because the function was too slow or their protocol
+// incompatible.
 func (s *Subscription) Dropped() uint64 {
 	dropped := s.refused.Load()
 	for _, sub := range s.subs {
@@ -163,8 +163,8 @@ func (s *Subscription) Dropped() uint64 {
 	return dropped
 }
 
-// Unsubscribe ends the subscription. It waits for a call of the function that is under way, so it must not be called
-// from there.
+// Unsubscribe ends the subscription. It waits for a running call of the function, so the function
+// must not call it.
 func (s *Subscription) Unsubscribe() {
 	n := s.node
 	n.mu.Lock()

@@ -5,43 +5,45 @@ package cluster
 import "time"
 
 const (
-	// suddenLimit is how long ago a node may have answered for its absence to be sudden. It must be less than the silence
-	// after which NATS drops a connection, pingInterval * maxPings.
+	// suddenLimit is how recently a node must have answered for its absence to be sudden. It must
+	// be less than the time after which NATS closes a silent connection, pingInterval * maxPings.
 	suddenLimit = 3 * time.Second
-	// endedLimit is how long a node that was suddenly absent must stay so before its process counts as ended: one that has
-	// only lost its connection is back by then, or has given up the calls of others, see cutLimit.
+	// endedLimit is how long a sudden absence must last before the process of the node counts as
+	// ended. A node that only lost its connection is back by then, or has cancelled the calls of
+	// others, see cutLimit.
 	endedLimit = 3 * time.Second
-	// cutLimit is how long a process may be cut off from NATS before it gives up the calls of others that it has begun. It
-	// must be less than endedLimit.
+	// cutLimit is how long a process may be disconnected from NATS before it cancels the calls of
+	// others that it is running. It must be less than endedLimit.
 	cutLimit = 2 * time.Second
 )
 
-// A sign is the outcome of a probe.
-type sign int
+// A probeResult is the result of a probe of a node.
+type probeResult int
 
 const (
-	// silent: no answer came, or it says nothing about this life of the node.
-	silent sign = iota
+	// silent: no answer, or one that says nothing about this incarnation of the node.
+	silent probeResult = iota
 	// answering: the node answered.
 	answering
 	// absent: the node is not connected to NATS.
 	absent
-	// replaced: another life of the node has its id.
+	// replaced: another incarnation of the node has its id.
 	replaced
 )
 
-// A trace is what probes of one life of a node came to. It tells a process that was killed from one that is paused: both
-// lose their connection to NATS, but the paused one only after it has been silent for pingInterval * maxPings. A paused
-// process carries out its requests when it goes on; a killed one never does.
+// A trace evaluates the probes of one incarnation of a node. It distinguishes a killed process from
+// a paused one: both lose their connection to NATS, but the paused one only after pingInterval *
+// maxPings of silence. A paused process carries out its requests when it resumes; a killed one
+// never does.
 type trace struct {
-	// answered is when the last probe was sent that the node answered. It is zero after silence.
+	// answered is when the last answered probe was sent. It is zero after an unanswered one.
 	answered time.Time
-	// absent is since when the node is suddenly absent; zero is not at all.
+	// absent is since when the node is suddenly absent, or zero.
 	absent time.Time
 }
 
-// note adds the outcome of a probe and reports whether the process of the node has certainly ended.
-func (t *trace) note(seen sign, sent, now time.Time) (ended bool) {
+// note adds the result of a probe and reports whether the process of the node has certainly ended.
+func (t *trace) note(seen probeResult, sent, now time.Time) (ended bool) {
 	switch {
 	case seen == answering:
 		*t = trace{answered: sent}

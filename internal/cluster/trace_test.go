@@ -9,8 +9,8 @@ import (
 
 func TestTrace(t *testing.T) {
 	type probe struct {
-		seen sign
-		// at is when the probe ended, in milliseconds. It took 10 of them.
+		seen probeResult
+		// at is when the probe ended, in milliseconds. It took 10 ms.
 		at int
 	}
 	tests := map[string]struct {

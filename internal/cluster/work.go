@@ -15,19 +15,19 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Bounds of the pause after which work that failed is begun again.
+// Bounds of the pause before failed work is retried.
 const workPauseMin, workPauseMax = time.Second, time.Minute
 
 // cronParser reads six fields, seconds first, and descriptors such as @hourly.
 var cronParser = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-// A work is something that the leader does.
+// A work is a job of the leader.
 type work struct {
 	name string
 	fn   func(ctx context.Context, fence Fence) error
 }
 
-// run does the work during a term, and retries while it fails.
+// run does the work during a term, with retries.
 func (w *work) run(r *term, n *Node) {
 	for pause := workPauseMin; r.ctx.Err() == nil; pause = min(2*pause, workPauseMax) {
 		err := w.once(r.ctx, r.fence, n)
@@ -49,14 +49,14 @@ func (w *work) once(ctx context.Context, fence Fence, n *Node) (err error) {
 	return w.fn(ctx, fence)
 }
 
-// A rare job has at least rare between two of its times. Such a job whose time passed while there was no leader, or that
-// failed, is done later.
+// A job is rare if its runs are at least rare apart. A missed or failed run of such a job is caught
+// up on; rareRetry is the pause between attempts.
 const rare, rareRetry = 10 * time.Minute, 10 * time.Minute
 
-// Schedule has fn called by the leader at the times of spec: second, minute, hour, day of month, month and day of
-// week. It never overlaps itself on a node: a time that passes while it runs is skipped. A rare job whose time passed
-// while there was no leader is done as soon as there is one, once however many times passed. Its context ends when the
-// lease is lost; what it writes behind the fence is not committed after that.
+// Schedule makes the leader call fn at the times of spec: second, minute, hour, day of month, month
+// and day of week. Runs on a node never overlap: a time that passes during a run is skipped. If a
+// rare job missed runs because there was no leader, it runs once as soon as there is one. The
+// context of fn ends when the lease is lost; later writes behind the fence are not committed.
 func (n *Node) Schedule(name, spec string, fn func(ctx context.Context, fence Fence) error) (stop func(), err error) {
 	times, err := cronParser.Parse(spec)
 	if err != nil {
@@ -75,16 +75,16 @@ func (n *Node) Schedule(name, spec string, fn func(ctx context.Context, fence Fe
 	return n.RunAsLeader(name, s.run)
 }
 
-// A schedule is work that the leader does at the times of a cron expression.
+// A schedule is a job of the leader with a cron expression.
 type schedule struct {
 	node  *Node
 	times cron.Schedule
 	work  work
-	// rare says that the store knows when the work was last done.
+	// rare is true if the store keeps when the job last ran.
 	rare bool
 }
 
-// run does the work at its times until the context ends.
+// run does the job at its times until the context ends.
 func (s *schedule) run(ctx context.Context, fence Fence) error {
 	since, err := s.last(ctx, fence)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *schedule) run(ctx context.Context, fence Fence) error {
 	return nil
 }
 
-// attempt does the work once, and reports whether that is enough until its next time.
+// attempt runs the job once and reports whether its next run is at the next time of the schedule.
 func (s *schedule) attempt(ctx context.Context, fence Fence) bool {
 	start := time.Now()
 	err := s.work.once(ctx, fence, s.node)
@@ -111,7 +111,7 @@ func (s *schedule) attempt(ctx context.Context, fence Fence) bool {
 	return err == nil || !s.rare
 }
 
-// last returns the time since which no time of the schedule was seen to.
+// last returns the time after which runs may have been missed.
 func (s *schedule) last(ctx context.Context, fence Fence) (at time.Time, err error) {
 	now := time.Now()
 	if !s.rare {
@@ -121,7 +121,7 @@ func (s *schedule) last(ctx context.Context, fence Fence) (at time.Time, err err
 		at, err = store.FindJobRun(ctx, r, s.work.name)
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) { // The first leader of all begins to count.
+	if errors.Is(err, store.ErrNotFound) { // The first leader of all starts counting now.
 		return now, s.note(ctx, fence, now)
 	}
 	if at.After(now) {
@@ -130,7 +130,7 @@ func (s *schedule) last(ctx context.Context, fence Fence) (at time.Time, err err
 	return at, err
 }
 
-// note remembers that the work was done.
+// note stores that the job ran.
 func (s *schedule) note(ctx context.Context, fence Fence, at time.Time) error {
 	return s.node.cluster.options.Store.Behind(fence.Check).Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return store.SetJobRun(ctx, tx, s.work.name, at)

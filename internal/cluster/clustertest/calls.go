@@ -31,7 +31,7 @@ func handle(t testing.TB, n *cluster.Node, fn func(ctx context.Context, req *gre
 	}
 }
 
-// named answers with the id of the node.
+// named returns a handler that answers with the id of the node.
 func named(n *cluster.Node) func(context.Context, *greeting) (*greeting, error) {
 	return func(context.Context, *greeting) (*greeting, error) { return &greeting{Text: n.ID()}, nil }
 }
@@ -42,7 +42,8 @@ func (s *suite) gateway(t testing.TB, id string, change func(o *cluster.Options)
 	return Join(t, s.connect(t, change), cluster.NodeOptions{ID: id, Type: role.Gateway})
 }
 
-// awaitCall calls until it succeeds: subscriptions of other connections take a moment to be known.
+// awaitCall repeats the call until it succeeds: subscriptions of other connections propagate with a
+// delay.
 func awaitCall(t testing.TB, n *cluster.Node) {
 	t.Helper()
 	Await(t, n.Cluster(), "a call that succeeds", func() bool {
@@ -59,7 +60,7 @@ func wantCode(t testing.TB, err error, code apierr.Code, target error) {
 	}
 }
 
-// both runs the test with a handler elsewhere and with one in the caller's process.
+// both runs the test with a handler in another process's connection and with one in the caller's.
 func (s *suite) both(t *testing.T, change func(o *cluster.Options), test func(t *testing.T, caller, callee *cluster.Node)) {
 	t.Run("Remote", func(t *testing.T) {
 		test(t, s.gateway(t, "remote-caller", change), s.service(t, "remote-callee", change))
@@ -177,7 +178,7 @@ func testCallRetry(t *testing.T, s *suite) {
 	wantCode(t, err, apierr.ServerUnavailable, cluster.ErrNoNode)
 	var count atomic.Int64
 	callee := s.service(t, "callee", nil)
-	// The node does not take the calls yet. One whose order matters asks for its turn before each attempt.
+	// The node does not accept calls yet. A call with an order calls Route.To before each attempt.
 	AwaitMembers(t, caller.Cluster(), "callee", "caller")
 	var steps []string
 	_, err = cluster.CallBy(t.Context(), caller, greet, cluster.Route{
@@ -205,7 +206,7 @@ func testCallRetry(t *testing.T, s *suite) {
 	}
 }
 
-// testCallReady has a node prepare itself: it takes calls to its role when it is ready, and not before.
+// testCallReady joins a node with Preparing: it accepts calls to its role only after Ready.
 func testCallReady(t *testing.T, s *suite) {
 	caller := s.gateway(t, "caller", nil)
 	callee := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "callee", Type: role.Service, Preparing: true})
@@ -259,7 +260,7 @@ func testCallSize(t *testing.T, s *suite) {
 func testCallProtocol(t *testing.T, s *suite) {
 	callee := s.service(t, "callee", func(o *cluster.Options) { o.Protocol = cluster.Protocol{Major: 3, Minor: 5} })
 	handle(t, callee, named(callee))
-	// Whether the subscription is known is seen by a caller that is understood.
+	// A caller with a compatible protocol shows when the subscription is known.
 	awaitCall(t, s.gateway(t, "same", func(o *cluster.Options) { o.Protocol = cluster.Protocol{Major: 3, Minor: 5} }))
 	for _, test := range []struct {
 		id       string

@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// testClock lets nodes whose clocks are wrong by hours work together: calls are carried out, and what follows from
-// something has a greater id.
+// testClock runs nodes whose clocks are hours apart: calls are carried out, and an id made after
+// another event is greater.
 func testClock(t *testing.T, s *suite) {
 	skewed := func(id string, kind role.Role, by time.Duration) *cluster.Node {
 		return Join(t, s.connect(t, func(o *cluster.Options) {

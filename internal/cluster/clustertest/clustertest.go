@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clustertest holds the suite that package cluster must pass on every kind of NATS server, and starts such
-// servers for it and for the tests of the packages that build on the cluster. It is for tests only.
+// Package clustertest holds the suite that package cluster must pass on every kind of NATS server,
+// and starts such servers for it and for the tests of packages that use the cluster. It is for
+// tests only.
 package clustertest
 
 import (
@@ -24,7 +25,7 @@ const Timeout = 5 * time.Minute
 type Fabric struct {
 	// Options say how to reach it.
 	Options cluster.Options
-	// Stop ends the server; Start brings it back, empty, at the same place.
+	// Stop stops the server; Start starts it again, empty, at the same address.
 	Stop, Start func(t testing.TB)
 }
 
@@ -73,7 +74,7 @@ func Run(t *testing.T, fabric func(t testing.TB) *Fabric, db func(t testing.TB) 
 	}
 }
 
-// suite is what one test of the suite works on.
+// suite is the fixture of one test.
 type suite struct {
 	fabric *Fabric
 	db     func() *store.DB
@@ -121,7 +122,7 @@ func Connect(t testing.TB, o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// Join joins and fails the test when that fails.
+// Join joins a node, or fails the test.
 func Join(t testing.TB, c *cluster.Cluster, o cluster.NodeOptions) *cluster.Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
@@ -155,12 +156,12 @@ func leave(t testing.TB, n *cluster.Node) {
 	}
 }
 
-// Await waits until the condition, which depends on what c sees of the cluster, holds.
+// Await waits until the condition, which depends on what c knows of the cluster, holds.
 func Await(t testing.TB, c *cluster.Cluster, what string, condition func() bool) {
 	t.Helper()
 	limit := time.NewTimer(Timeout)
 	defer limit.Stop()
-	// Silence is not announced: somebody has to look.
+	// A missed heartbeat causes no event, so poll.
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -208,7 +209,7 @@ func awaitLeader(t testing.TB, c *cluster.Cluster, id string) (fence int64) {
 	return fence
 }
 
-// receive waits for a value.
+// receive waits for a value from the channel.
 func receive[T any](t testing.TB, what string, channel <-chan T) T {
 	t.Helper()
 	limit := time.NewTimer(Timeout)
@@ -276,7 +277,7 @@ func (e *embedded) stop(t testing.TB) {
 	e.server = nil
 }
 
-// InProcessConn connects to the server that runs now.
+// InProcessConn connects to the current server.
 func (e *embedded) InProcessConn() (net.Conn, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

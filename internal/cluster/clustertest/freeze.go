@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Freeze pauses a process and returns when all of its threads have stopped: a signal that was sent is not yet one that
-// was received, and a busy machine lets the process do much between the two.
+// Freeze pauses a process and returns when all of its threads have stopped. A signal takes effect
+// asynchronously, and on a busy machine the process may do much before it does.
 func Freeze(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -29,7 +29,7 @@ func Freeze(t testing.TB, pid int) {
 	}
 }
 
-// Thaw lets a paused process go on.
+// Thaw resumes a paused process.
 func Thaw(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {

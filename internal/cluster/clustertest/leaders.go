@@ -28,7 +28,7 @@ func testLeaderPriority(t *testing.T, s *suite) {
 	if fence != 1 {
 		t.Errorf("the first fence is %d", fence)
 	}
-	// The observer may see the lease before the leader itself knows that it has it.
+	// The observer may see the lease before the leader knows that it has it.
 	Await(t, first.Cluster(), "the leader to know it", first.IsLeader)
 	s.candidate(t, "low", 2)
 	s.candidate(t, "high", 9)
@@ -126,7 +126,7 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if err := check(second.fence); err != nil {
 		t.Errorf("the new leader's fence: %v", err)
 	}
-	// What work writes behind its fence is not committed after its term.
+	// Writes behind a fence are not committed after its term.
 	write := func(r run) error {
 		return s.db().Behind(r.fence.Check).Write(context.WithoutCancel(r.ctx), func(ctx context.Context, tx store.Tx) error {
 			return store.BumpRevision(ctx, tx, "leader work")
@@ -141,7 +141,7 @@ func testLeaderFence(t *testing.T, s *suite) {
 	if n, err := s.db().Revision(t.Context(), "leader work"); err != nil || n != 1 {
 		t.Errorf("%d writes, %v", n, err)
 	}
-	// Somebody takes the number without the lease: the leader notices and is followed by one with a newer number.
+	// Take the number without the lease: the leader notices, and its successor has a newer number.
 	err := s.db().Write(context.Background(), func(ctx context.Context, tx store.Tx) error {
 		_, _, err := store.TakeLead(ctx, tx, second.fence.Number(), "somebody")
 		return err
@@ -162,7 +162,7 @@ func testLeaderFence(t *testing.T, s *suite) {
 	}
 }
 
-// testLeaderChurn lets nodes come and go and counts how many lead at a time.
+// testLeaderChurn lets nodes join and leave and counts how many lead at a time.
 func testLeaderChurn(t *testing.T, s *suite) {
 	observer := s.connect(t, nil)
 	var leading, last atomic.Int64
@@ -205,7 +205,7 @@ func testLeaderChurn(t *testing.T, s *suite) {
 						return
 					}
 				}
-				// The last round stays.
+				// The nodes of the last round stay.
 				if round < 3 {
 					if err := n.Leave(ctx); err != nil {
 						t.Error(err)

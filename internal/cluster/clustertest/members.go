@@ -121,7 +121,7 @@ func testMemberTakeOver(t *testing.T, s *suite) {
 	})
 }
 
-// testMemberLeft proves that a node that has left is no member, and its place free.
+// testMemberLeft proves that a node that has left is no member and that its id is free.
 func testMemberLeft(t *testing.T, s *suite) {
 	c := s.connect(t, nil)
 	life := func(join func() *cluster.Node) string {
@@ -217,7 +217,7 @@ func testMemberAdministration(t *testing.T, s *suite) {
 	if err != nil || removed != 1 {
 		t.Errorf("removed %d, %v", removed, err)
 	}
-	// This process may still see the record that was removed.
+	// This process may still see the removed record.
 	last = time.Now()
 	Await(t, admin, "the registration anew", func() bool {
 		m, ok := admin.Member("node")
@@ -239,8 +239,8 @@ func testMemberAdministration(t *testing.T, s *suite) {
 	}
 }
 
-// testStrain proves that a strained node goes on leading and taking calls, and that others that are not strained take them
-// instead while there are such.
+// testStrain proves that a strained node goes on leading, and takes calls only while there is no
+// node without strain.
 func testStrain(t *testing.T, s *suite) {
 	observer := Join(t, s.connect(t, nil), cluster.NodeOptions{ID: "caller", Type: role.Gateway})
 	type answer struct{ Node string }
@@ -283,7 +283,7 @@ func testStrain(t *testing.T, s *suite) {
 		t.Errorf("the only node answers %q, %v", got, err)
 	}
 	other := join("other", nil)
-	// Both may take calls until the strained one knows of the other.
+	// Both may receive calls until the strained node knows the other one.
 	Await(t, observer.Cluster(), "calls go to the other node only", func() bool {
 		for range 20 {
 			if got, err := asked(); err != nil || got != "other" {
@@ -330,7 +330,7 @@ func testMemberHealth(t *testing.T, s *suite) {
 	Await(t, observer, "a healthy node", healthy(true))
 	unhealthy.Store(true)
 	Await(t, observer, "an unhealthy node", healthy(false))
-	// The observer may know it first: by the record, or by the silence.
+	// The observer may know it first, by the record or by missed heartbeats.
 	Await(t, observer, "a node that knows that it is ill", func() bool { return n.Healthy() != nil && !n.Accepting() })
 	unhealthy.Store(false)
 	Await(t, observer, "a healthy node again", healthy(true))

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/cluster"
 )
 
-// testOutage takes the server away and brings it back empty, twice.
+// testOutage stops the server and starts it again empty, twice.
 func testOutage(t *testing.T, s *suite) {
 	caller := s.gateway(t, "gateway", nil)
 	callee := s.candidate(t, "service", 1)
@@ -60,7 +60,7 @@ func testOutage(t *testing.T, s *suite) {
 		Await(t, caller.Cluster(), "a healthy connection", func() bool { return caller.Cluster().Healthy() == nil })
 		observe()
 	}
-	// A node can also leave when there is nobody to tell.
+	// A node can leave during an outage, too.
 	s.fabric.Stop(t)
 	leave(t, callee)
 }

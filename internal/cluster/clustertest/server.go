@@ -56,7 +56,7 @@ func Cleanup() error {
 // whatever way, the server is killed.
 type Server struct {
 	port int
-	// settings is a configuration file; empty is none.
+	// settings is the path of a configuration file; empty means none.
 	settings string
 	folder   string
 	command  *exec.Cmd
@@ -64,7 +64,7 @@ type Server struct {
 	pid      int
 }
 
-// script runs "$0" with its arguments until standard input ends, and tells its process id.
+// script runs "$0" with its arguments until standard input ends, and prints its process id.
 const script = `"$0" "$@" </dev/null >/dev/null 2>&1 &
 pid=$!
 echo $pid
@@ -87,10 +87,10 @@ func StartServer(t testing.TB, lines ...string) *Server {
 	return s
 }
 
-// URL returns where the server is.
+// URL returns the URL of the server.
 func (s *Server) URL() string { return "nats://127.0.0.1:" + strconv.Itoa(s.port) }
 
-// Start starts the server after a Stop, with or without the files that it had.
+// Start starts the server after a Stop, with its files or, if empty, without.
 func (s *Server) Start(t testing.TB, empty bool) {
 	t.Helper()
 	path, err := serverProgram()
@@ -138,7 +138,7 @@ func (s *Server) await(t testing.TB) {
 	for {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
 		if err == nil {
-			// Whoever else listens there may wait for a request.
+			// Another program on this port may wait for a request.
 			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 			_, err = conn.Read(make([]byte, 1))
 			_ = conn.Close()
@@ -165,33 +165,33 @@ func (s *Server) Stop(t testing.TB) {
 	s.command = nil
 }
 
-// Restart stops and starts the server, with or without the files that it had.
+// Restart stops and starts the server, with its files or, if empty, without.
 func (s *Server) Restart(t testing.TB, empty bool) {
 	t.Helper()
 	s.Stop(t)
 	s.Start(t, empty)
 }
 
-// Pause stops the server's process without ending it, so that its connections stay and nothing answers.
+// Pause suspends the server's process: its connections stay open and nothing answers.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	Freeze(t, s.pid)
 }
 
-// Resume lets a paused server go on.
+// Resume resumes a paused server.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	Thaw(t, s.pid)
 }
 
-// A Usage is what a server has read and written, files included, and the memory that it holds, in bytes, and the time for
-// which it kept processors busy.
+// A Usage is the input and output of a server, files included, and its memory, in bytes, and its
+// processor time.
 type Usage struct {
 	Read, Written, Resident int64
 	CPU                     time.Duration
 }
 
-// Usage returns what the server used so far. It needs Linux.
+// Usage returns the resources used so far. It needs Linux.
 func (s *Server) Usage(t testing.TB) (u Usage) {
 	t.Helper()
 	read := func(name string) []string {

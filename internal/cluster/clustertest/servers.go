@@ -24,7 +24,7 @@ import (
 // Servers are NATS servers that form a cluster. They talk to each other and to their clients over TLS, and everybody shows
 // a certificate.
 type Servers struct {
-	// Each has one of them, to be stopped and started.
+	// Each are the servers, to be stopped and started individually.
 	Each []*Server
 	TLS  cluster.TLSFiles
 }
@@ -54,7 +54,7 @@ func StartServers(t testing.TB, n int) *Servers {
 	return cl
 }
 
-// clusterSettings are what docs/deployment.md tells to write.
+// clusterSettings returns the configuration that docs/deployment.md recommends.
 func clusterSettings(i, port int, routes []string, files cluster.TLSFiles) string {
 	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true, timeout: 30 }", files.Certificate, files.Key, files.CA)
 	return fmt.Sprintf(`server_name: "nats-%d"
@@ -70,7 +70,7 @@ cluster {
 `, i, tls, port, strings.Join(routes, ", "))
 }
 
-// URL returns where the servers are, for app.cluster.nats.url.
+// URL returns the URLs of the servers, for app.cluster.nats.url.
 func (c *Servers) URL() string {
 	urls := make([]string, len(c.Each))
 	for i, s := range c.Each {
@@ -79,8 +79,8 @@ func (c *Servers) URL() string {
 	return strings.Join(urls, ",")
 }
 
-// AwaitReplicas waits until every stream has a leader and as many replicas, all up to date, as there are servers: then one of
-// them may be lost.
+// AwaitReplicas waits until every stream has a leader and one up-to-date replica on each server, so
+// that the cluster survives the loss of one.
 func (c *Servers) AwaitReplicas(t testing.TB) {
 	t.Helper()
 	conn, err := nats.Connect(c.URL(), nats.ClientCert(c.TLS.Certificate, c.TLS.Key), nats.RootCAs(c.TLS.CA))
@@ -106,7 +106,7 @@ func (c *Servers) AwaitReplicas(t testing.TB) {
 }
 
 func (c *Servers) replicated(ctx context.Context, js jetstream.JetStream) error {
-	// Servers that are electing a leader do not answer at all.
+	// Servers do not answer during an election.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	streams := js.ListStreams(ctx)

@@ -13,14 +13,14 @@ import (
 	"example.org/app/internal/store"
 )
 
-// on connects with a database.
+// on connects with the database.
 func (s *suite) on(t testing.TB, db *store.DB) *cluster.Cluster {
 	t.Helper()
 	return s.connect(t, func(o *cluster.Options) { o.Store = db })
 }
 
-// testMemberStore joins with another database: it is refused in one line while a node uses the first one, and welcome
-// when none does.
+// testMemberStore joins with another database. That fails with a one-line error while a node uses
+// the first one, and succeeds when none does.
 func testMemberStore(t *testing.T, s *suite) {
 	first := s.on(t, s.db())
 	one := Join(t, first, cluster.NodeOptions{ID: "one", Type: role.Service})
@@ -41,7 +41,8 @@ func testMemberStore(t *testing.T, s *suite) {
 	Await(t, other, "the node is healthy", func() bool { return node.Healthy() == nil })
 }
 
-// testMemberStoreOutage lets NATS come back empty: the nodes claim their database again, and others are refused.
+// testMemberStoreOutage restarts NATS empty: the nodes claim their database again, and nodes with
+// another one cannot join.
 func testMemberStoreOutage(t *testing.T, s *suite) {
 	first := s.on(t, s.db())
 	node := Join(t, first, cluster.NodeOptions{ID: "one", Type: role.Service})

@@ -23,7 +23,8 @@ func subscribe(t testing.TB, n *cluster.Node) <-chan cluster.Message {
 	return messages
 }
 
-// awaitTopic publishes until the message arrives, so that the subscription is known, and drops what came.
+// awaitTopic publishes until a message arrives, so that the subscription is known, and drops all
+// that arrived.
 func awaitTopic(t testing.TB, from, to *cluster.Node, messages <-chan cluster.Message) {
 	t.Helper()
 	Await(t, from.Cluster(), "a first message", func() bool {
@@ -110,7 +111,7 @@ func testTopicSlow(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another subscriber on the same connection gets everything.
+	// Another subscriber on the same connection receives everything.
 	others := subscribe(t, Join(t, slow.Cluster(), cluster.NodeOptions{ID: "quick", Type: role.Gateway}))
 	Await(t, sender.Cluster(), "dropped messages", func() bool {
 		if err := sender.Publish(t.Context(), topic, nil); err != nil {
