@@ -11,21 +11,21 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// An Activity says when a session was last heard of. It changes too often to be part of the picture, so that the
-// gateway is asked.
+// An Activity says when a session last sent something. It changes too often to be in the bucket, so
+// it is requested from the gateway.
 type Activity struct {
 	LastHeartbeat time.Time `json:"lastHeartbeat"`
 	LastRequest   time.Time `json:"lastRequest"`
 }
 
-// SessionKey names a session.
+// A SessionKey identifies a session.
 type SessionKey struct {
 	UserID int64           `json:"userId"`
 	Device wire.DeviceType `json:"device"`
 	ID     int32           `json:"id"`
 }
 
-// Key returns the name of the session.
+// Key returns the key of the session.
 func (s *Session) Key() SessionKey { return SessionKey{UserID: s.UserID, Device: s.Device, ID: s.ID} }
 
 type activityRequest struct {
@@ -44,7 +44,7 @@ type sessionActivity struct {
 // activitiesEndpoint asks a gateway for the activity of sessions.
 var activitiesEndpoint = cluster.Endpoint[activityRequest, activityResponse]{Name: "presence.activity"}
 
-// activityBatch bounds the sessions of one call.
+// activityBatch is the maximum number of sessions in one call.
 const activityBatch = 1000
 
 func (d *Directory) activities(_ context.Context, req *activityRequest) (*activityResponse, error) {
@@ -60,8 +60,8 @@ func (d *Directory) activities(_ context.Context, req *activityRequest) (*activi
 	return resp, nil
 }
 
-// Activities asks the gateways of the sessions when they were last heard of. Sessions that have ended meanwhile, and
-// those of gateways that do not answer, are missing in the result.
+// Activities requests the activities of the sessions from their gateways. Sessions that have ended
+// meanwhile, and those of gateways that do not answer, are missing from the result.
 func (d *Directory) Activities(ctx context.Context, sessions []Session) map[SessionKey]Activity {
 	requests := map[string][]*activityRequest{}
 	for i := range sessions {

@@ -2,10 +2,11 @@
 
 package presence
 
-// aloneEpoch is that of a process that is alone, whose picture has one life.
+// aloneEpoch is the epoch of a process that is alone, whose directory never gets another one.
 const aloneEpoch = 1
 
-// change is that of a Directory in a process that is alone: the compare-and-set is one of the table.
+// change is the change function of a Directory in a process that is alone. It compares and sets in
+// the table.
 func (t *table) change(userID int64, fn func(current content, live []Session, at place) (*content, error)) (place, error) {
 	for {
 		before := t.get(userID)
@@ -23,7 +24,8 @@ func (t *table) change(userID int64, fn func(current content, live []Session, at
 	}
 }
 
-// swap replaces a record unless it is not the one before any more. One without sessions is removed: no news can bring them back.
+// swap replaces a record if it is still the one before. A record without sessions is removed: no
+// later news can restore them.
 func (t *table) swap(userID int64, before *record, c content, epoch uint64) (revision uint64, ok bool) {
 	s := t.shard(userID)
 	s.mu.Lock()

@@ -35,7 +35,7 @@ func TestAlone(t *testing.T) {
 	if !p.sees(1, desktop, phone) {
 		t.Error("the sessions are not there")
 	}
-	// Another one of the same type takes the place, and one that excludes the phone ends it.
+	// A session of the same type replaces it, and one that excludes the phone ends it.
 	next := Session{UserID: 1, Device: wire.DeviceType_DESKTOP, ID: 3, NodeID: "alone"}
 	replaced, err := p.Open(t.Context(), next, wire.UserStatus_BUSY, func(e Entry) ([]wire.DeviceType, error) {
 		if len(e.Sessions) != 2 || e.Status != wire.UserStatus_AVAILABLE {
@@ -61,7 +61,7 @@ func TestAlone(t *testing.T) {
 	if online, err := p.SetStatus(t.Context(), 2, wire.UserStatus_AWAY); err != nil || online {
 		t.Errorf("got %t, %v", online, err)
 	}
-	// The end of a session that was replaced changes nothing.
+	// Closing a session that was replaced changes nothing.
 	p.Close(t.Context(), 1, desktop.Device, desktop.ID)
 	if !p.sees(1, next) {
 		t.Error("the session is gone")
@@ -78,8 +78,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestAloneTogether lets devices that exclude each other log in and out at the same time: in the end there is at most one, and
-// it is the one that the gateway owns.
+// TestAloneTogether logs devices that exclude each other in and out concurrently: at the end there
+// is at most one, and it is the one that the gateway owns.
 func TestAloneTogether(t *testing.T) {
 	p := startAlone(t)
 	devices := []wire.DeviceType{wire.DeviceType_DESKTOP, wire.DeviceType_ANDROID, wire.DeviceType_IOS}

@@ -10,26 +10,28 @@ import (
 	"time"
 )
 
-// announcers is how many entries a gateway writes at a time when it announces its sessions.
+// announcers is how many entries a gateway writes concurrently when it announces its sessions.
 const announcers = 64
 
-// compare has all own sessions compared with a bucket that was read.
+// compare marks all own sessions for comparison with a bucket that was read.
 func (reg *registrar) compare(b *bucket) {
 	if b.partitions > 1 && reg.own.gateway.announced.to(0) >= b.epoch {
-		// The bucket has the sessions; what was missed of them is found by asking for them.
+		// The bucket has the sessions. Changes that were missed are found by comparing with the
+		// services.
 		reg.own.doubtful.Store(true)
 	} else {
 		reg.own.markAll()
 	}
 }
 
-// announcedAll reports whether the bucket is followed and has been told of the own sessions.
+// announcedAll reports whether the bucket is followed and has all own sessions.
 func (reg *registrar) announcedAll() bool {
 	b, err := reg.current.get()
 	return err == nil && reg.own.gateway.announced.to(0) >= b.epoch
 }
 
-// run settles what is marked, many at a time, and says so when a new bucket knows all own sessions.
+// run settles the marked users, many concurrently, and announces when a new bucket has all own
+// sessions.
 func (reg *registrar) run(ctx context.Context) {
 	failing := false
 	for {
@@ -62,9 +64,9 @@ func (reg *registrar) run(ctx context.Context) {
 	}
 }
 
-// announce settles what is marked now.
+// announce settles the users that are marked now.
 func (reg *registrar) announce(ctx context.Context) error {
-	// Together, so that what a new bucket must be told is not mistaken for what the old one was told.
+	// Together, so that what the old bucket has is not mistaken for what the new one has.
 	var b *bucket
 	var marked map[int64]bool
 	reg.current.hold(func(now *bucket) { b, marked = now, reg.own.take() })
@@ -75,7 +77,8 @@ func (reg *registrar) announce(ctx context.Context) error {
 		}
 		return err
 	})
-	// The news of the announcement may come before those who do not know the sessions are found.
+	// The news of the announcement may arrive before the services that do not know the sessions are
+	// found.
 	if err != nil || reg.own.met.Load() >= b.epoch {
 		return err
 	}
@@ -84,15 +87,15 @@ func (reg *registrar) announce(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := reg.meetStrangers(ctx, b); err != nil {
+	if err := reg.closeUnknown(ctx, b); err != nil {
 		return err
 	}
 	reg.own.gateway.announced.toAll(b.epoch)
 	return nil
 }
 
-// forEach calls fn for the users, some at a time, and returns the first error. After one it still calls fn, with a
-// context that has ended.
+// forEach calls fn for the users, several concurrently, and returns the first error. After an error
+// it still calls fn, with a context that has ended.
 func forEach(ctx context.Context, users []int64, fn func(ctx context.Context, userID int64) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

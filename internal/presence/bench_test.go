@@ -44,7 +44,7 @@ func BenchmarkLocate(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens and closes sessions at one gateway while another node watches.
+// BenchmarkOpen opens and closes sessions at one gateway while another node follows.
 func BenchmarkOpen(b *testing.B) {
 	for name, fabric := range map[string]func(testing.TB) *clustertest.Fabric{"Embedded": clustertest.Embedded, "External": clustertest.External} {
 		for _, callers := range []int{1, 64} {
@@ -78,8 +78,9 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkWatchers opens sessions at one gateway while services watch, through a NATS server in a process of its own. What
-// one service more costs, bytes from NATS for each login and memory for each session, is the difference between the two.
+// BenchmarkWatchers opens sessions at one gateway while services follow, through a NATS server in a
+// process of its own. The difference between the two is the cost of one more service: bytes from
+// NATS per login and memory per session.
 func BenchmarkWatchers(b *testing.B) {
 	for _, services := range []int{1, 5} {
 		b.Run(fmt.Sprint("services=", services), func(b *testing.B) {
@@ -125,7 +126,7 @@ func BenchmarkWatchers(b *testing.B) {
 	}
 }
 
-// liveHeap returns how many bytes of the heap are in use.
+// liveHeap returns the size of the live heap in bytes.
 func liveHeap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -17,46 +17,47 @@ import (
 )
 
 const (
-	// userKey and gatewayKey begin the keys of the bucket. A user's key holds the entry; if the users are split, the number of the
-	// partition stands before the id. A gateway's key says that it has announced all its sessions to this bucket.
+	// userKey and gatewayKey are prefixes of the keys of the bucket. A user's key holds the entry;
+	// if the users are partitioned, the number of the partition precedes the id. A gateway's key
+	// says that it has announced all its sessions to this bucket.
 	userKey    = "user."
 	gatewayKey = "gateway."
-	// partitionsLabel is the label of the bucket that says into how many partitions the users are split. Who makes the bucket
-	// decides; a bucket without it has one.
+	// partitionsLabel is the label of the bucket with the number of partitions, which its creator
+	// chooses. A bucket without the label has one partition.
 	partitionsLabel = "partitions"
 
-	// markerTTL is how long the bucket remembers that a key was removed.
+	// markerTTL is how long the bucket keeps the marker of a removed key.
 	markerTTL = time.Minute
-	// announcedTTL is how long it remembers that a gateway has announced its sessions. Only nodes that know sessions
-	// of an earlier bucket look at that, and not for long.
+	// announcedTTL is how long the bucket keeps that a gateway has announced its sessions. Only
+	// nodes that know sessions of an earlier bucket need that, and not for long.
 	announcedTTL = 10 * time.Minute
 	// operationTimeout bounds one operation on the bucket.
 	operationTimeout = 5 * time.Second
 )
 
-// errConflict means that the key is not at the expected revision any more.
+// errConflict means that the key is no longer at the expected revision.
 var errConflict = errors.New("the entry was changed meanwhile")
 
-// A bucket is one life of the key-value bucket in memory: NATS may come back without it. All writes of users' keys
-// compare and set.
+// A bucket is one incarnation of the in-memory key-value bucket: NATS may come back without it. All
+// writes of users' keys are compare-and-set.
 type bucket struct {
 	js     jetstream.JetStream
 	kv     jetstream.KeyValue
 	stream jetstream.Stream
 	prefix string
-	// created tells one life from the next, which have revisions of their own.
+	// created identifies the incarnation; each has revisions of its own.
 	created time.Time
-	// epoch counts the lives that this process has seen, from one.
+	// epoch numbers the incarnations that this process has seen, from one.
 	epoch uint64
 	// last is the highest revision when the bucket was opened.
 	last uint64
-	// partitions is into how many parts the users are split, one if they are not.
+	// partitions is the number of partitions of the users, at least one.
 	partitions int
-	// opened is when this process saw this life for the first time.
+	// opened is when this process first saw this incarnation.
 	opened time.Time
 }
 
-// openBucket finds the bucket, or makes one with so many partitions.
+// openBucket opens the bucket and creates it, with so many partitions, if necessary.
 func openBucket(ctx context.Context, c *cluster.Cluster, partitions int) (*bucket, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -93,7 +94,7 @@ func openBucket(ctx context.Context, c *cluster.Cluster, partitions int) (*bucke
 	return b, nil
 }
 
-// lastRevision returns the highest revision of now.
+// lastRevision returns the highest revision now.
 func (b *bucket) lastRevision(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -104,7 +105,7 @@ func (b *bucket) lastRevision(ctx context.Context) (uint64, error) {
 	return info.State.LastSeq, nil
 }
 
-// lives reports whether NATS still has this life of the bucket.
+// lives reports whether NATS still has this incarnation of the bucket.
 func (b *bucket) lives(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -123,19 +124,19 @@ func (b *bucket) keyOf(userID int64) string {
 	return usersOf(partitionOf(userID, b.partitions)) + strconv.FormatInt(userID, 10)
 }
 
-// usersOf returns what the keys of the users of a partition begin with.
+// usersOf returns the prefix of the keys of a partition's users.
 func usersOf(partition int) string { return userKey + strconv.Itoa(partition) + "." }
 
-// gone reports whether an error means that there is no such bucket any more.
+// gone reports whether the error means that the bucket no longer exists.
 func gone(err error) bool {
 	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// keyOf returns the key of a user if the users are not split.
+// keyOf returns the key of a user if the users are not partitioned.
 func keyOf(userID int64) string { return userKey + strconv.FormatInt(userID, 10) }
 
-// userOf returns the user of a key.
+// userOf returns the user of a key; ok is false if it is not a user's key.
 func userOf(key string) (int64, bool) {
 	text, ok := strings.CutPrefix(key, userKey)
 	if !ok {
@@ -148,8 +149,8 @@ func userOf(key string) (int64, bool) {
 	return id, err == nil
 }
 
-// read returns the value of a key and its revision, which is that of the marker for a key that was removed, and zero
-// for one that never was or is forgotten. The value of an absent key is nil.
+// read returns the value of a key and its revision. The value of an absent key is nil; the revision
+// is that of the marker of a removed key, and zero if there is none.
 func (b *bucket) read(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -166,20 +167,20 @@ func (b *bucket) read(ctx context.Context, key string) (value []byte, revision u
 	return msg.Data, msg.Sequence, nil
 }
 
-// put replaces the value at the revision, which is zero for a key that is absent.
+// put replaces the value at the revision; zero means that the key is absent.
 func (b *bucket) put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value, Header: nats.Header{}},
 		jetstream.WithExpectLastSequencePerSubject(revision))
 }
 
-// remove deletes the key at the revision and leaves a marker that vanishes by itself.
+// remove deletes the key at the revision and leaves a marker that expires.
 func (b *bucket) remove(ctx context.Context, key string, revision uint64) (uint64, error) {
 	header := nats.Header{"KV-Operation": {"PURGE"}, jetstream.MsgRollup: {jetstream.MsgRollupSubject}}
 	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Header: header},
 		jetstream.WithExpectLastSequencePerSubject(revision), jetstream.WithMsgTTL(markerTTL))
 }
 
-// announce says that a gateway has announced all its sessions.
+// announce writes that a gateway has announced all its sessions.
 func (b *bucket) announce(ctx context.Context, g *gateway) error {
 	_, err := b.publish(ctx, &nats.Msg{Subject: b.prefix + gatewayKey + g.id, Data: []byte(g.incarnation), Header: nats.Header{}},
 		jetstream.WithMsgTTL(announcedTTL))

@@ -14,13 +14,13 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// The value of a user's key is in the form of a protobuf message, so that a newer program may add fields. It is
-// written at each login and decoded by every node.
+// The value of a user's key is encoded like a protobuf message, so that a newer program may add
+// fields. It is written at each login and decoded by every node.
 
-// errTruncated means that a value ends too early.
+// errTruncated means that a value is incomplete.
 var errTruncated = errors.New("the value is not an entry")
 
-// content is what the bucket keeps of a user.
+// content is what the bucket stores about a user.
 type content struct {
 	status   wire.UserStatus
 	sessions []Session
@@ -35,7 +35,7 @@ func (c *content) encode() []byte {
 	return b
 }
 
-// decode reads an entry. intern returns the one value that stands for a gateway.
+// decode decodes an entry. intern returns the shared value of a gateway.
 func decode(userID int64, data []byte, intern func(id, incarnation string) *gateway) (c content, err error) {
 	err = fields(data, func(number protowire.Number, n uint64, data []byte) error {
 		switch number {
@@ -143,7 +143,8 @@ func (p *Position) set(number protowire.Number, n uint64, _ []byte) error {
 	return nil
 }
 
-// fields calls set for each field. A number is in n; bytes are in data and belong to the caller of fields.
+// fields calls set for each field, with a number in n or bytes in data. The bytes are owned by the
+// caller of fields.
 func fields(data []byte, set func(number protowire.Number, n uint64, data []byte) error) error {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)

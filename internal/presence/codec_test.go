@@ -4,7 +4,7 @@ package presence
 
 import "testing"
 
-// FuzzDecode gives what a newer or broken program may have written.
+// FuzzDecode feeds what a newer or broken program may have written.
 func FuzzDecode(f *testing.F) {
 	intern := func(id, incarnation string) *gateway { return &gateway{id: id, incarnation: incarnation} }
 	one := Session{ID: 1, gateway: intern("a", "b"), Details: map[string]string{"k": "v"}, Position: &Position{Longitude: 1}}

@@ -11,14 +11,14 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// errUnknown is the state of a directory that has not read its bucket yet.
+// errUnknown means that a directory has not read its bucket yet.
 var errUnknown = errors.New("the sessions have not been read yet")
 
-// A current is which bucket is written now, or why none can be.
+// A current holds the bucket to write, or the error why there is none.
 type current struct {
-	// stopped ends with the directory.
+	// stopped ends when the directory stops.
 	stopped context.Context
-	// again has the bucket opened and read again.
+	// again causes the bucket to be opened and read again.
 	again chan struct{}
 
 	// mu comes before the lock of own.
@@ -33,14 +33,15 @@ func newCurrent(stopped context.Context) *current {
 	return &current{stopped: stopped, again: make(chan struct{}, 1), err: errUnknown, changed: make(chan struct{})}
 }
 
-// get returns the bucket, or why the picture is not up to date. Then the bucket is the one of before, nil if there was none.
+// get returns the bucket. With an error, the copy is out of date and the bucket is the previous
+// one, or nil.
 func (c *current) get() (*bucket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.bucket, c.err
 }
 
-// hold calls fn with the bucket, which no other one replaces meanwhile.
+// hold calls fn with the bucket and prevents its replacement meanwhile.
 func (c *current) hold(fn func(*bucket)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +67,8 @@ func (c *current) await(ctx context.Context) (*bucket, error) {
 	}
 }
 
-// replace makes b the bucket that is written, and calls fn before anybody knows. recovered reports that the picture was up to date
-// before, and then was not.
+// replace makes b the current bucket and calls fn before anybody sees it. recovered reports that
+// the copy had been up to date once and then was not.
 func (c *current) replace(b *bucket, fn func()) (recovered bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +79,7 @@ func (c *current) replace(b *bucket, fn func()) (recovered bool) {
 	return recovered
 }
 
-// fail notes that the picture is not up to date. It reports whether it was.
+// fail records that the copy is out of date. It reports whether it was up to date before.
 func (c *current) fail(err error) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,10 +96,10 @@ func (c *current) notify() {
 	c.changed = make(chan struct{})
 }
 
-// reopen has the bucket opened and read again.
+// reopen causes the bucket to be opened and read again.
 func (c *current) reopen() { wake(c.again) }
 
-// wake puts a token into a channel that holds at most one.
+// wake puts a token into a channel with a buffer of one.
 func wake(channel chan struct{}) {
 	select {
 	case channel <- struct{}{}:
@@ -106,7 +107,7 @@ func wake(channel chan struct{}) {
 	}
 }
 
-// unavailable is what a caller is told when the bucket cannot be written.
+// unavailable returns the caller's error if the bucket cannot be written.
 func unavailable(err error) error {
 	return &apierr.Error{Code: apierr.ServerUnavailable, Reason: "the node has no connection to the cluster now, so that sessions cannot be registered", Err: err}
 }

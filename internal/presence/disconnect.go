@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// disconnectBatch bounds the users or addresses of one call.
+	// disconnectBatch is the maximum number of users or addresses in one call.
 	disconnectBatch = 10_000
-	// disconnectAttempts is how often sessions are asked to be closed that nobody waits for.
+	// disconnectAttempts is how often a Disconnector tries to close sessions.
 	disconnectAttempts = 3
 	// disconnectPause is the time between attempts.
 	disconnectPause = time.Second
-	// skew is by how much the clocks of two nodes may differ: who logs in within that time after the cause of a repeated
-	// request may be disconnected too.
+	// skew is the tolerated difference between the clocks of two nodes: a login within that time
+	// after the cause of a repeated request may be disconnected too.
 	skew = 250 * time.Millisecond
-	// disconnecting bounds the calls at a time that nobody waits for.
+	// disconnecting bounds the concurrent calls of a Disconnector.
 	disconnecting = 16
 )
 
-// Disconnect has sessions closed wherever they are. It asks every gateway, because one may hold a session that is so new
-// that this node has not heard of it. It returns how many were closed, also when some gateways failed.
+// Disconnect closes sessions at all gateways. It asks every gateway, because one may hold a session
+// that this node does not know yet. It returns how many were closed, even if some gateways failed.
 func (d *Directory) Disconnect(ctx context.Context, what link.Disconnection) (closed int, err error) {
 	var mu sync.Mutex
 	var failures []error
@@ -58,13 +58,13 @@ func (d *Directory) Disconnect(ctx context.Context, what link.Disconnection) (cl
 	return closed, errors.Join(failures...)
 }
 
-// alive reports whether the node is still a member; sessions of one that is not are gone with it.
+// alive reports whether the node is still a member. If not, its sessions are gone.
 func (d *Directory) alive(nodeID string) bool {
 	_, ok := d.node.Cluster().Member(nodeID)
 	return ok
 }
 
-// pieces are requests of bounded size for all that is to be closed.
+// pieces splits the request into requests of bounded size.
 func pieces(what link.Disconnection) (all []*link.Disconnection) {
 	for users := range slices.Chunk(what.UserIDs, disconnectBatch) {
 		all = append(all, &link.Disconnection{UserIDs: users, Devices: what.Devices, Before: what.Before, Status: what.Status})
@@ -78,7 +78,7 @@ func pieces(what link.Disconnection) (all []*link.Disconnection) {
 	return all
 }
 
-// A Disconnector closes sessions for those who must not wait for it.
+// A Disconnector closes sessions in the background.
 type Disconnector struct {
 	directory *Directory
 	logger    *slog.Logger
@@ -88,13 +88,13 @@ type Disconnector struct {
 	waiting []link.Disconnection
 }
 
-// NewDisconnector returns a disconnector, which does its work in Run.
+// NewDisconnector returns a disconnector, which works while Run runs.
 func NewDisconnector(d *Directory, logger *slog.Logger) *Disconnector {
 	return &Disconnector{directory: d, logger: logger, wake: make(chan struct{}, 1)}
 }
 
-// Later has sessions closed soon. It returns at once. If that has to be tried again, sessions whose login began later
-// than this stay.
+// Later queues sessions to be closed and returns at once. Retries spare sessions whose login began
+// after this call.
 func (x *Disconnector) Later(what link.Disconnection) {
 	if what.Before.IsZero() {
 		what.Before = x.directory.node.Cluster().Now().Add(skew)
@@ -105,8 +105,8 @@ func (x *Disconnector) Later(what link.Disconnection) {
 	wake(x.wake)
 }
 
-// Run closes sessions until ctx ends. What waits then is not done: whoever must not be online is refused at the next
-// login.
+// Run closes queued sessions until ctx ends and drops the rest: users who must not be online are
+// refused at the next login.
 func (x *Disconnector) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -139,7 +139,7 @@ func (x *Disconnector) disconnect(ctx context.Context, what link.Disconnection) 
 	before := what.Before
 	for attempt := 1; ; attempt++ {
 		if what.Before = before; attempt == 1 {
-			// Clocks may differ: nobody who should go stays because of that.
+			// Clocks may differ; that must not save a session.
 			what.Before = time.Time{}
 		}
 		closed, err := x.directory.Disconnect(ctx, what)

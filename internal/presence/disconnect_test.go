@@ -20,7 +20,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// closer remembers what a gateway was asked to close.
+// closer records what a gateway was asked to close.
 type closer struct {
 	mu    sync.Mutex
 	asked []link.Disconnection
@@ -57,7 +57,7 @@ func testDisconnect(t *testing.T, f *clustertest.Fabric) {
 		if err := cluster.Handle(p.node, link.Disconnect, c.handle); err != nil {
 			t.Fatal(err)
 		}
-		// Subscriptions of other connections take a moment to be known.
+		// Subscriptions of other connections propagate with a delay.
 		s.await(t, "an answer", func() bool {
 			_, err := cluster.CallNode(t.Context(), s.node, p.node.ID(), link.Disconnect, &link.Disconnection{})
 			return err == nil
@@ -78,7 +78,7 @@ func testDisconnect(t *testing.T, f *clustertest.Fabric) {
 		{"nothing", link.Disconnection{Status: 600}, nil, 0},
 		{
 			"users",
-			// One of them may just have logged in, so that this node does not know it.
+			// One of them may just have logged in, unknown to this node.
 			link.Disconnection{UserIDs: []int64{9, 1, 2}, Devices: devices, Status: 600},
 			[]link.Disconnection{{UserIDs: []int64{9, 1, 2}, Devices: devices, Status: 600}},
 			6,
@@ -114,7 +114,7 @@ func testDisconnect(t *testing.T, f *clustertest.Fabric) {
 			}
 		})
 	}
-	// The same without waiting.
+	// The same in the background.
 	x := NewDisconnector(s.Directory, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -130,7 +130,7 @@ func testDisconnect(t *testing.T, f *clustertest.Fabric) {
 	if asked[0].UserIDs[0] != 1 || asked[1].UserIDs[0] != 2 || asked[1].Status != 700 {
 		t.Errorf("asked for %+v", asked)
 	}
-	// What is tried again spares who has logged in since.
+	// A retry spares users who have logged in since.
 	closers["b"].mu.Lock()
 	closers["b"].failures = 1
 	closers["b"].mu.Unlock()

@@ -18,26 +18,27 @@ import (
 )
 
 const (
-	// askTimeout is how long a service may take to answer before another one is asked.
+	// askTimeout is how long to wait for a service before asking another one.
 	askTimeout = time.Second
 	// askRounds is how many services are asked about a user at most.
 	askRounds = 4
 	// locateBatch and lookupBatch bound the users of one call.
 	locateBatch, lookupBatch = 20_000, 1000
-	// readers is how many keys are read at a time of users whom no service knows.
+	// readers is how many keys are read concurrently for users whom no service knows.
 	readers = 64
 )
 
-// A Finder answers who is online, and where, for all users of the cluster. Questions about many users are asked at once,
-// because the answers may be in another process: if the users are split, the services that follow their partitions are asked, each
-// once for all of them. If none of those can answer, the bucket is read. It is safe for concurrent use.
+// A Finder finds out who is online, and where, among all users of the cluster. Ask about many users
+// at once, because the answers may be in other processes: if the users are partitioned, the
+// services that follow their partitions are called, each once for all of its users. If none of them
+// answers, the bucket is read. It is safe for concurrent use.
 type Finder struct {
 	directory *Directory
-	// known are the owners of the services that were there last.
+	// known caches the owners for the last set of services.
 	known atomic.Pointer[owners]
 }
 
-// owners returns who owns the partitions, and which of the services answer.
+// owners returns the owners of the partitions, and which of the services answer.
 func (f *Finder) owners() (o *owners, answers []bool) {
 	candidates := cluster.Candidates(f.directory.node.Cluster(), role.Service)
 	partitions := int(f.directory.table.partitions.Load())
@@ -58,7 +59,7 @@ func (f *Finder) owners() (o *owners, answers []bool) {
 	return o, answers
 }
 
-// own returns the service of this process, "" if there is none.
+// own returns the service of this process, or "" if there is none.
 func (f *Finder) own() string {
 	if k := f.directory.keeper; k != nil {
 		return k.node.ID()
@@ -66,15 +67,16 @@ func (f *Finder) own() string {
 	return ""
 }
 
-// Lookup returns what is known of the users, in their order. The entry of a user who is offline has the status OFFLINE and
-// no sessions.
+// Lookup returns the entries of the users, in the given order. The entry of an offline user has the
+// status OFFLINE and no sessions.
 func (f *Finder) Lookup(ctx context.Context, userIDs []int64) ([]Entry, error) {
 	d := f.directory
 	entries := make([]Entry, len(userIDs))
 	var rest []int64
 	var places []int
 	for i, userID := range userIDs {
-		// A partition may be dropped meanwhile: what is found counts only if it is still known.
+		// A partition may be dropped concurrently: the result is valid only if it is still
+		// complete.
 		if entries[i], _ = d.Lookup(userID); !d.table.knows(userID) {
 			rest, places = append(rest, userID), append(places, i)
 		}
@@ -106,8 +108,8 @@ func (f *Finder) Lookup(ctx context.Context, userIDs []int64) ([]Entry, error) {
 	return entries, nil
 }
 
-// Locate returns the gateways of the users, each once. Users who are offline are left out. unknown are the users of whom
-// nobody could be asked: they may be online.
+// Locate returns the gateways of the users, each once. Offline users are omitted. unknown are users
+// about whom nobody could be asked; they may be online.
 func (f *Finder) Locate(ctx context.Context, userIDs []int64) (found []Destination, unknown []int64) {
 	d := f.directory
 	if d.table.partitions.Load() == 1 {
@@ -115,7 +117,8 @@ func (f *Finder) Locate(ctx context.Context, userIDs []int64) (found []Destinati
 	}
 	local, rest := d.table.known(userIDs)
 	for found = d.Locate(local); ; found = d.Locate(local) {
-		// A partition may be dropped meanwhile: what is found counts only if it is still known.
+		// A partition may be dropped concurrently: the result is valid only if it is still
+		// complete.
 		still, lost := d.table.known(local)
 		if len(lost) == 0 {
 			break
@@ -138,8 +141,8 @@ func (f *Finder) Locate(ctx context.Context, userIDs []int64) (found []Destinati
 	return found, unknown
 }
 
-// find asks about users whom this process does not know. add gets the answers, one at a time. unknown are those of whom nobody
-// could be asked.
+// find asks about users whom this process does not know. It calls add with the answers, one at a
+// time. unknown are the users about whom nobody could be asked.
 func (f *Finder) find(ctx context.Context, userIDs []int64, full bool, add func(*findResponse) error) (unknown []int64) {
 	partitions := int(f.directory.table.partitions.Load())
 	batch := locateBatch
@@ -163,7 +166,7 @@ func (f *Finder) find(ctx context.Context, userIDs []int64, full bool, add func(
 		for _, p := range parts {
 			users = append(users, byPartition[p]...)
 		}
-		// The answers for a partition count only if all of them are there.
+		// The answers for a partition are valid only if all of them arrived.
 		var answers []*findResponse
 		for some := range slices.Chunk(users, batch) {
 			a, err := cluster.CallNode(ctx, f.directory.node, service, findEndpoint, &findRequest{Partitions: partitions, Full: full, UserIDs: some})
@@ -198,9 +201,10 @@ func (f *Finder) find(ctx context.Context, userIDs []int64, full bool, add func(
 	})
 }
 
-// ask has a question about partitions answered by services that follow them: the owners first, then the seconds, then others,
-// which may still follow them. question is called at the same time for several services; what they refuse, or do not
-// answer, is asked of the next ones. It returns the partitions that nobody answered for.
+// ask sends a question about partitions to services that follow them: first the owners, then the
+// seconds, then others, which may still follow them. It calls question concurrently for several
+// services; partitions that they refuse or do not answer go to the next ones. It returns the
+// partitions without answer.
 func (f *Finder) ask(ctx context.Context, partitions []int, question func(ctx context.Context, service string, partitions []int) (refused []int, err error)) (rest []int) {
 	own := f.own()
 	rest = partitions
@@ -244,8 +248,8 @@ func (f *Finder) ask(ctx context.Context, partitions []int, question func(ctx co
 	return rest
 }
 
-// choose returns the service that is asked about a partition in a round: in their order those that answer, without this process;
-// "" if there are no more.
+// choose returns the service to ask about a partition in a round: the next in rank that answers and
+// is not this process, or "" if there are no more.
 func (o *owners) choose(partition, round int, own string, answers []bool) string {
 	for _, i := range o.ranks[partition] {
 		if !answers[i] || o.services[i] == own {
@@ -259,8 +263,8 @@ func (o *owners) choose(partition, round int, own string, answers []bool) string
 	return ""
 }
 
-// read answers about users from the bucket, if all gateways have told it of their sessions. It returns those of whom nothing
-// is known.
+// read reads users from the bucket, if all gateways have announced their sessions to it. It returns
+// the users about whom nothing is known.
 func (f *Finder) read(ctx context.Context, userIDs []int64, full bool, add func(*findResponse) error) (unknown []int64) {
 	d := f.directory
 	b, err := d.current.get()
@@ -299,14 +303,16 @@ func (f *Finder) read(ctx context.Context, userIDs []int64, full bool, add func(
 	if len(unknown) == len(userIDs) {
 		return unknown
 	}
-	// The next life of the bucket has the same name, and this process may not have heard of it.
+	// The next incarnation of the bucket has the same name, and this process may not have heard of
+	// it.
 	if same, err := b.lives(ctx); err != nil || !same || add(a) != nil {
 		return userIDs
 	}
 	return unknown
 }
 
-// Count returns how many users are online, and at which gateways; one with sessions at two of them counts at both.
+// Count returns how many users are online, in total and by gateway. A user with sessions at two
+// gateways counts at both.
 func (f *Finder) Count(ctx context.Context) (total int, nodes map[string]int, err error) {
 	d := f.directory
 	if d.table.partitions.Load() == 1 {
@@ -336,7 +342,7 @@ func (f *Finder) Count(ctx context.Context) (total int, nodes map[string]int, er
 	return total, nodes, nil
 }
 
-// askAll asks about all partitions, also this process, whose service is "".
+// askAll asks about all partitions, this process included, whose service is "".
 func (f *Finder) askAll(ctx context.Context, question func(ctx context.Context, service string, partitions []int) (refused []int, err error)) error {
 	t := f.directory.table
 	var local, rest []int
@@ -360,8 +366,8 @@ func (f *Finder) askAll(ctx context.Context, question func(ctx context.Context, 
 	return nil
 }
 
-// Positions returns where the sessions of a device type of the users are; without Locations.PerDevice, where the users are.
-// Users of whom that is not known are left out.
+// Positions returns the positions of the users' sessions of a device type or, without
+// Locations.PerDevice, the positions of the users. Users without known position are omitted.
 func (f *Finder) Positions(ctx context.Context, userIDs []int64, device wire.DeviceType) (map[int64]Position, error) {
 	d := f.directory
 	if d.positions == nil {
@@ -383,18 +389,18 @@ func (f *Finder) Positions(ctx context.Context, userIDs []int64, device wire.Dev
 	return positions, nil
 }
 
-// A Neighbour is somebody near a place.
+// A Neighbour is a user near a place.
 type Neighbour struct {
 	UserID int64
-	// Device is that of the session whose position it is.
+	// Device is the device type of the session with the position.
 	Device              wire.DeviceType
 	Longitude, Latitude float32
 	// Meters is the distance in whole metres.
 	Meters int32
 }
 
-// Nearby returns at most count others within so many metres of a place, the nearest first. The session for which is
-// asked is left out; without Locations.PerDevice, its user is.
+// Nearby returns at most count others within so many metres of a place, the nearest first. It omits
+// the asking session or, without Locations.PerDevice, its user.
 func (f *Finder) Nearby(ctx context.Context, of SessionKey, center Position, count int, meters float64) ([]Neighbour, error) {
 	d := f.directory
 	if d.positions == nil {

@@ -11,34 +11,34 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A gateway is one life of a node that holds sessions. There is one value for each, which all its sessions point to:
-// when the gateway dies, so do they, without being touched.
+// A gateway is one incarnation of a node that holds sessions. All its sessions point to a single
+// value: when the gateway dies, so do they, without being touched.
 type gateway struct {
 	id, incarnation string
-	// own is the gateway of this process, which cannot be dead.
+	// own is true for the gateway of this process, which cannot be dead.
 	own bool
-	// dead says that it certainly is no member, so that it closes its sessions should it come back; live that this is not
-	// known.
+	// dead is true if the gateway certainly is no member, so that it closes its sessions should it
+	// come back; live is true until that is known.
 	live, dead atomic.Bool
-	// announced has, for each partition, the latest epoch whose bucket the gateway has told of all its sessions, as far as the
-	// watch of the partition has come.
+	// announced has, for each partition, the last epoch whose bucket has all sessions of the
+	// gateway, as far as the partition's watch has come.
 	announced announcements
 }
 
-// announcements are the epochs of the partitions.
+// announcements are the last announced epochs by partition.
 type announcements [shardCount]atomic.Uint64
 
 // to returns the epoch of a partition.
 func (a *announcements) to(partition int) uint64 { return a[partition].Load() }
 
-// toAll notes the epoch for every partition.
+// toAll sets the epoch of every partition.
 func (a *announcements) toAll(epoch uint64) {
 	for i := range a {
 		a[i].Store(epoch)
 	}
 }
 
-// gateways are all that were heard of.
+// gateways are all known gateways.
 type gateways struct {
 	cluster *cluster.Cluster
 	mu      sync.RWMutex
@@ -49,7 +49,7 @@ func newGateways(c *cluster.Cluster) *gateways {
 	return &gateways{cluster: c, known: map[[2]string]*gateway{}}
 }
 
-// intern returns the value of a gateway.
+// intern returns the shared value of a gateway.
 func (g *gateways) intern(id, incarnation string) *gateway {
 	key := [2]string{id, incarnation}
 	g.mu.RLock()
@@ -65,14 +65,14 @@ func (g *gateways) intern(id, incarnation string) *gateway {
 	}
 	found = &gateway{id: id, incarnation: incarnation}
 	alive, certain := g.cluster.Alive(id, incarnation)
-	// Who is not known to be dead is told of everything, or that something was missed.
+	// A gateway that may be alive gets every message, or a notice that it missed some.
 	found.live.Store(alive || !certain)
 	found.dead.Store(!alive && certain)
 	g.known[key] = found
 	return found
 }
 
-// addOwn makes the gateway of this process known.
+// addOwn adds the gateway of this process.
 func (g *gateways) addOwn(n *cluster.Node) *gateway {
 	own := &gateway{id: n.ID(), incarnation: n.Incarnation(), own: true}
 	own.live.Store(true)
@@ -82,7 +82,7 @@ func (g *gateways) addOwn(n *cluster.Node) *gateway {
 	return own
 }
 
-// refresh brings the gateways in line with the members and returns those that have died.
+// refresh updates the gateways from the members and returns those that have died.
 func (g *gateways) refresh() (died []*gateway) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -105,11 +105,12 @@ func (g *gateways) refresh() (died []*gateway) {
 	return died
 }
 
-// allAnnounced reports whether all gateways have told a bucket of their sessions, as far as the watch of a partition says. Who
-// knew a partition of an earlier bucket need not wait for that.
+// allAnnounced reports whether all gateways have announced their sessions to a bucket, as far as
+// the partition's watch has come. A service that knew the partition from an earlier bucket need not
+// wait for that.
 func (g *gateways) allAnnounced(b *bucket, partition int) bool {
 	if b.epoch == 1 {
-		// Gateways close sessions that a process that began later did not know, see meetStrangers.
+		// Gateways close sessions that a service started later did not know, see closeUnknown.
 		return true
 	}
 	if time.Since(b.opened) < g.cluster.HeartbeatTimeout() {

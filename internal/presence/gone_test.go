@@ -14,9 +14,9 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// cutOff lets a gateway a with a session be cut off, and others take it for gone in some way. When a is back, it closes the
-// session: its client has missed what was sent meanwhile. set changes the options of the nodes. forget returns a node that sees a
-// come back.
+// cutOff disconnects a gateway a with a session until others take it for gone. When a is back, it
+// closes the session, because its client has missed messages. set changes the options of the nodes.
+// forget returns a node that sees a come back.
 func cutOff(t *testing.T, set func(*cluster.Options), forget func(f *clustertest.Fabric, b *peer, join func(id string) *peer) *peer) {
 	t.Helper()
 	f := clustertest.Embedded(t)
@@ -49,22 +49,22 @@ func cutOff(t *testing.T, set func(*cluster.Options), forget func(f *clustertest
 	last.await(t, "who logs in afterwards", func() bool { return last.sees(2, two) })
 }
 
-// strays returns the sessions that the gateway was told to close.
+// strays returns the sessions that the gateway was asked to close.
 func (h *holder) strays() []SessionKey {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.stray)
 }
 
-// expiring lets records expire before anybody notices that their node is not connected.
+// expiring makes records expire before the loss of a connection is noticed.
 func expiring(o *cluster.Options) { o.AbsenceLimit = time.Hour }
 
-// lasting lets records last for longer than the test.
+// lasting makes records last longer than the test.
 func lasting(o *cluster.Options) {
 	o.HeartbeatTimeout, o.MemberTTL, o.AbsenceLimit = time.Hour, time.Hour, 500*time.Millisecond
 }
 
-// restart lets NATS come back empty, and waits until p has read the members and the sessions again.
+// restart restarts NATS empty and waits until p has read the members and the sessions again.
 func (p *peer) restart(t *testing.T, f *clustertest.Fabric) {
 	t.Helper()
 	before, epoch := p.node.Cluster().Synchronized(), p.table.epoch.Load()
@@ -82,7 +82,8 @@ func (p *peer) awaitOffline(t *testing.T, userID int64) {
 	p.await(t, "that nobody is online", func() bool { return !p.Online(userID) })
 }
 
-// TestDeclaredGone cuts a gateway off until others take it for gone, long before its heartbeats are missed.
+// TestDeclaredGone disconnects a gateway until others take it for gone, long before its heartbeats
+// count as missed.
 func TestDeclaredGone(t *testing.T) {
 	cutOff(t, lasting, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		b.awaitOffline(t, 1)
@@ -93,7 +94,7 @@ func TestDeclaredGone(t *testing.T) {
 	})
 }
 
-// TestRecordExpires cuts a gateway off until its record has expired, or the one that says that it is gone.
+// TestRecordExpires disconnects a gateway until its record, or its tombstone, has expired.
 func TestRecordExpires(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"silent": time.Hour, "marked": 500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestRecordExpires(t *testing.T) {
 	}
 }
 
-// TestRecordIsRemoved lets an administrator remove the record of a gateway that is cut off.
+// TestRecordIsRemoved removes the record of a disconnected gateway as an administrator.
 func TestRecordIsRemoved(t *testing.T) {
 	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		if n, err := b.node.Cluster().RemoveMembers(t.Context(), []string{"a"}); n != 1 || err != nil {
@@ -117,7 +118,7 @@ func TestRecordIsRemoved(t *testing.T) {
 	})
 }
 
-// TestServerComesBackEmpty lets NATS come back empty while a gateway is cut off.
+// TestServerComesBackEmpty restarts NATS empty while a gateway is disconnected.
 func TestServerComesBackEmpty(t *testing.T) {
 	cutOff(t, expiring, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		b.restart(t, f)
@@ -126,7 +127,7 @@ func TestServerComesBackEmpty(t *testing.T) {
 	})
 }
 
-// TestServerForgets lets NATS come back empty after others have taken a gateway for gone.
+// TestServerForgets restarts NATS empty after others have taken a gateway for gone.
 func TestServerForgets(t *testing.T) {
 	cutOff(t, lasting, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		b.awaitOffline(t, 1)
@@ -135,7 +136,8 @@ func TestServerForgets(t *testing.T) {
 	})
 }
 
-// TestJudgeEnds lets the node end that took a gateway for gone before that is back. Another one did not see it.
+// TestJudgeEnds stops the only node that took a gateway for gone before the gateway is back.
+// Another node did not see it.
 func TestJudgeEnds(t *testing.T) {
 	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, join func(string) *peer) *peer {
 		b.awaitOffline(t, 1)
@@ -149,8 +151,8 @@ func TestJudgeEnds(t *testing.T) {
 	})
 }
 
-// TestShortOutage lets NATS come back empty with a gateway that is slow, but not so slow that others take it for gone. Nothing is
-// closed.
+// TestShortOutage restarts NATS empty with a gateway that is slow, but not so slow that others take
+// it for gone. Nothing is closed.
 func TestShortOutage(t *testing.T) {
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
@@ -173,7 +175,7 @@ func TestShortOutage(t *testing.T) {
 			return alive && b.sees(1, one)
 		})
 	}
-	// An administrator removes the record of a node that is there.
+	// An administrator removes the record of a live node.
 	if n, err := b.node.Cluster().RemoveMembers(t.Context(), []string{"a"}); n != 1 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
@@ -183,8 +185,9 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// TestServiceBeginsInEmptyServer lets NATS come back empty and a service begin before a gateway is back, whose sessions it does not
-// know. The gateway closes them, and not those that are opened afterwards.
+// TestServiceBeginsInEmptyServer restarts NATS empty and starts a service before a gateway is back,
+// whose sessions the service does not know. The gateway closes them, but not those that are opened
+// afterwards.
 func TestServiceBeginsInEmptyServer(t *testing.T) {
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
@@ -209,7 +212,7 @@ func TestServiceBeginsInEmptyServer(t *testing.T) {
 	two := session(2, wire.DeviceType_DESKTOP, 2, a)
 	a.open(t, two)
 	c.await(t, "who logs in afterwards", func() bool { return c.sees(2, two) })
-	// The service is no stranger any more.
+	// The gateway knows the service now.
 	f.Stop(t)
 	a.await(t, "the outage", func() bool { return a.node.Cluster().Healthy() != nil })
 	f.Start(t)

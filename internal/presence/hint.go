@@ -21,14 +21,15 @@ type replacedRequest struct {
 }
 
 const (
-	// hintAttempts is how often a gateway is told, hintPause the time between.
+	// hintAttempts is how often a hint to a gateway is tried, hintPause the time between.
 	hintAttempts, hintPause = 3, time.Second
 	// hintTimeout bounds one attempt.
 	hintTimeout = 2 * time.Second
 )
 
-// hints tell gateways of sessions that others have replaced: a gateway does not follow the keys of its users. The owner of a partition
-// and its second both do so. A gateway reads the key when it is told, so that a hint may be wrong, late or double.
+// hints tell gateways about sessions that others have replaced, because a gateway does not follow
+// the keys of its users. Both the owner and the second of a partition send them. A gateway reads
+// the key when it gets a hint, so hints may be wrong, late or duplicated.
 type hints struct {
 	directory *Directory
 	wake      chan struct{}
@@ -41,7 +42,7 @@ func newHints(d *Directory) *hints {
 	return &hints{directory: d, wake: make(chan struct{}, 1), waiting: map[string]map[int64]struct{}{}}
 }
 
-// note looks for sessions that were replaced. It is called with the lock of a shard.
+// note finds sessions that were replaced. It is called with the lock of a shard.
 func (h *hints) note(before, after *record) {
 	if before == nil || after == nil || h.directory.table.partitions.Load() == 1 {
 		return
@@ -60,7 +61,7 @@ func (h *hints) note(before, after *record) {
 	}
 }
 
-// run tells gateways until the directory stops.
+// run sends hints until the directory stops.
 func (h *hints) run() {
 	ctx := h.directory.ctx
 	var group sync.WaitGroup
@@ -81,7 +82,7 @@ func (h *hints) run() {
 	}
 }
 
-// tell tells a gateway. One that cannot be told compares its sessions by and by.
+// tell sends a hint. A gateway that cannot be reached compares its sessions sooner or later.
 func (h *hints) tell(ctx context.Context, node string, users []int64) {
 	for attempt := 1; ; attempt++ {
 		try, cancel := context.WithTimeout(ctx, hintTimeout)
@@ -93,7 +94,7 @@ func (h *hints) tell(ctx context.Context, node string, users []int64) {
 	}
 }
 
-// replaced has the keys of users read whose sessions may have been replaced.
+// replaced reads the keys of users whose sessions may have been replaced.
 func (o *own) replaced(_ context.Context, req *replacedRequest) (*struct{}, error) {
 	for _, userID := range req.UserIDs {
 		if sessions, _ := o.of(userID); len(sessions) > 0 {
@@ -104,15 +105,16 @@ func (o *own) replaced(_ context.Context, req *replacedRequest) (*struct{}, erro
 }
 
 const (
-	// compareLeast is how many own sessions a gateway compares at a time with what services know of them, and compareRounds in how
-	// many steps it compares all if there are more.
+	// compareLeast is how many own sessions a gateway compares per step with what the services
+	// know; with more sessions, it compares all in compareRounds steps.
 	compareLeast, compareRounds = 1000, 20
 	// compareTimeout bounds a step.
 	compareTimeout = 10 * time.Second
 )
 
-// compare compares some of the own sessions, which are still to be compared in this round, with what services know of them, and has the
-// keys read of those that they do not know. It returns what is left of the round. A gateway that may have missed news compares all.
+// compare compares some of the own sessions that are left in this round with what the services
+// know, and reads the keys of those that they do not know. It returns the rest of the round. A
+// gateway that may have missed news compares all.
 func (v *verifier) compare(ctx context.Context, round []SessionKey) (rest []SessionKey) {
 	own := v.registrar.own
 	if v.table.partitions.Load() == 1 {

@@ -10,7 +10,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A holder remembers what a gateway was told. It claims to have all sessions with a positive id, and those of extra.
+// A holder records the calls of a gateway. It claims to have all sessions with a positive id, and
+// those of extra.
 type holder struct {
 	mu                 sync.Mutex
 	lost, stray, extra []SessionKey
@@ -50,7 +51,7 @@ func (h *holder) has(key SessionKey) bool {
 	return slices.Contains(h.lost, key)
 }
 
-// hold lets the gateway claim to have a session.
+// hold makes the gateway claim a session.
 func (h *holder) hold(key SessionKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

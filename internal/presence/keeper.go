@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// defaultKeepInterval is how long a service still follows a partition that belongs to others.
+	// defaultKeepInterval is how long a service still follows a partition that it has lost to
+	// others.
 	defaultKeepInterval = 30 * time.Second
-	// fills is how many partitions a service reads at a time.
+	// fills is how many partitions a service reads concurrently.
 	fills = 8
-	// fillCheck is how often it is looked whether a partition that was read is complete.
+	// fillCheck is the interval of checks whether a partition that was read is complete.
 	fillCheck = 500 * time.Millisecond
 )
 
-// A keeper follows the partitions that belong to a service of this process, as their owner or second. It answers questions
-// about their users and tells gateways of sessions that were replaced. It does nothing as long as the users are not split.
+// A keeper follows the partitions of a service of this process, as their owner or second. It
+// answers questions about their users and sends hints about replaced sessions. It does nothing if
+// the users are not partitioned.
 type keeper struct {
 	directory *Directory
 	node      *cluster.Node
@@ -46,7 +48,7 @@ func (k *keeper) owns() func(userID int64) bool {
 type following struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	// unwanted is since when the partition belongs to others; zero is not.
+	// unwanted is since when the partition belongs to others, or zero.
 	unwanted time.Time
 }
 
@@ -59,7 +61,7 @@ func (k *keeper) run(ctx context.Context, b *bucket) {
 			<-f.done
 		}
 	}()
-	// Silence is not announced: somebody has to look.
+	// A missed heartbeat causes no event, so poll.
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
@@ -99,7 +101,7 @@ func (k *keeper) run(ctx context.Context, b *bucket) {
 	}
 }
 
-// follow begins to follow a partition.
+// follow starts following a partition.
 func (k *keeper) follow(ctx context.Context, b *bucket, partition int) *following {
 	f := &following{done: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(ctx)
@@ -137,9 +139,9 @@ func (k *keeper) watch(ctx context.Context, b *bucket, partition int) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The context also ends the watch, so that it may not have a deadline of its own.
+	// The context also ends the watch, so it must not have a deadline.
 	limit := time.AfterFunc(operationTimeout, cancel)
-	// The announcements come in the same watch, behind what is announced.
+	// The same watch delivers the announcements, after what they announce.
 	watcher, err := b.kv.WatchFiltered(ctx, []string{usersOf(partition) + "*", gatewayKey + ">"})
 	if !limit.Stop() && err == nil {
 		err = errors.New("the watch of a partition did not start in time")
@@ -181,7 +183,7 @@ func (k *keeper) watch(ctx context.Context, b *bucket, partition int) error {
 	}
 }
 
-// check notes that a partition that was read is complete, if the bucket is.
+// check records that a partition that was read is complete, if the bucket is, and reports whether.
 func (k *keeper) check(b *bucket, partition int) bool {
 	complete := &k.directory.table.complete[partition]
 	if !complete.Load() && k.directory.gateways.allAnnounced(b, partition) {

@@ -13,22 +13,22 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Locations say what is done with the positions of sessions.
+// Locations configure the positions of sessions.
 type Locations struct {
-	// Enabled is whether positions are kept at all.
+	// Enabled is true if positions are kept.
 	Enabled bool
-	// PerDevice is whether each session of a user has a place of its own. Otherwise the latest position of any of
-	// them is where the user is.
+	// PerDevice is true if each session of a user has its own position. Otherwise a user's position
+	// is the latest one of any session.
 	PerDevice bool
 }
 
-// NearbyLimits bound what a search for users nearby may ask for. A default beyond the greatest value counts as that.
+// NearbyLimits bound a search for users nearby. A default above the maximum counts as the maximum.
 type NearbyLimits struct {
 	DefaultCount, MaxCount   int32
 	DefaultMeters, MaxMeters int32
 }
 
-// Check returns how many and how far to search for; nil stands for the default.
+// Check returns the number and the distance to search for; nil means the default.
 func (l NearbyLimits) Check(count, meters *int32) (int, float64, error) {
 	c, err := within("maxCount", count, l.DefaultCount, l.MaxCount)
 	if err != nil {
@@ -48,10 +48,10 @@ func within(name string, asked *int32, standard, most int32) (int32, error) {
 	return *asked, nil
 }
 
-// Locations returns what is done with positions.
+// Locations returns the configuration of positions.
 func (d *Directory) Locations() Locations { return d.options.Locations }
 
-// errLocationsOff is what the caller of anything about positions is told when they are not kept.
+// errLocationsOff returns the error for all uses of positions when they are not kept.
 func errLocationsOff() error { return apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "") }
 
 // SetPosition sets the position of a session. It may be called on any node.

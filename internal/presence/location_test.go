@@ -30,7 +30,7 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 	for user := range int64(3) {
 		g.open(t, session(10+user, wire.DeviceType_ANDROID, 3, g))
 	}
-	// A service may set the position of a session that it has not heard of yet.
+	// A service may set the position of a session that it does not know yet.
 	for _, set := range []struct {
 		user   int64
 		device wire.DeviceType
@@ -80,7 +80,7 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 		meters float64
 		want   []int64
 	}{
-		// The user is where the phone is, as that is the latest position.
+		// The user's position is that of the phone, which is the latest.
 		{"by user", s, 10, 1000, []int64{11, 1}},
 		{"by user at the gateway", g, 10, 1000, []int64{11, 1}},
 		{"the nearest only", s, 1, 1000, []int64{11}},
@@ -108,7 +108,7 @@ func testPosition(t *testing.T, f *clustertest.Fabric) {
 	if _, ok := position(s, 99, wire.DeviceType_DESKTOP); ok {
 		t.Error("somebody who is offline is somewhere")
 	}
-	// What ends is nowhere.
+	// A session that has ended has no position.
 	g.Close(t.Context(), 11, wire.DeviceType_ANDROID, 3)
 	g.Close(t.Context(), 1, wire.DeviceType_IOS, 2)
 	s.await(t, "the other position", func() bool {

@@ -11,15 +11,16 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Open registers a session of this process's gateway. decide is asked with what is known of the user, who may be
-// offline; it may refuse with an error, which Open returns as it is, or name the device types whose sessions must go,
-// best all that conflict, as there may be sessions at gateways that are cut off. The session of the same device type
-// goes in any case. decide may be asked several times, as others may be faster, and nil means that nothing else has to
-// go. A position is dropped if positions are not kept. The answer, the status and the session take effect together or
-// not at all.
+// Open registers a session of this process's gateway. decide gets what is known of the user, who
+// may be offline. It may return an error, which Open returns unchanged, or the device types whose
+// sessions must end, ideally all that conflict, because there may be sessions at disconnected
+// gateways. The session of the same device type ends in any case. decide may be called several
+// times, because of concurrent changes; nil means that no other session has to end. A position is
+// dropped if positions are not kept. decide's answer, the status and the session take effect
+// atomically.
 //
-// replaced are the sessions that had to go, possibly at other gateways. Those gateways learn of it by themselves, but
-// nobody waits for that. Others may replace the new session at any moment: see Owns.
+// replaced are the sessions that had to end, possibly at other gateways, which learn of it
+// asynchronously. Others may replace the new session at any moment: see Owns.
 func (d *Directory) Open(
 	ctx context.Context, s Session, status wire.UserStatus, decide func(current Entry) (conflicts []wire.DeviceType, err error),
 ) (replaced []Session, err error) {
@@ -32,19 +33,21 @@ func (d *Directory) Open(
 	return d.registrar.open(ctx, s, status, decide)
 }
 
-// Close removes a session that this gateway opened. One that was replaced meanwhile is somebody else's and stays. What
-// cannot be told to the others now is told to them as soon as possible.
+// Close removes a session that this gateway opened. It does not affect a session that has replaced
+// it. If the bucket cannot be written now, that is done as soon as possible.
 func (d *Directory) Close(ctx context.Context, userID int64, device wire.DeviceType, sessionID int32) {
 	if d.registrar != nil {
 		d.registrar.close(ctx, SessionKey{UserID: userID, Device: device, ID: sessionID})
 	}
 }
 
-// Owns reports whether a session that this gateway opened is still the one of its user and device type, as far as is known.
-// When that ends, Holder.Lost is called: a gateway that asks after it has made the session findable misses nothing.
+// Owns reports whether a session that this gateway opened still is the one of its user and device
+// type, as far as is known. When that changes, Holder.Lost is called. So a gateway that calls Owns
+// after it has made the session findable misses no change.
 func (d *Directory) Owns(key SessionKey) bool { return d.registrar != nil && d.registrar.owns(key) }
 
-// SetStatus sets the status of a user who is online. It may be called on any node.
+// SetStatus sets the status of a user and reports whether the user is online. It may be called on
+// any node.
 func (d *Directory) SetStatus(ctx context.Context, userID int64, status wire.UserStatus) (online bool, err error) {
 	if status == wire.UserStatus_OFFLINE {
 		return false, errors.New("set the status of a user: OFFLINE is not a status that can be set")

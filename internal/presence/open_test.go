@@ -46,8 +46,8 @@ func testOpenRefused(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testOpenTwice opens a session once more, as happens when the answer to the first time is lost: it is not in its own way, and
-// what had to go for it is still known.
+// testOpenTwice opens a session again, as after a lost response: it does not conflict with itself,
+// and the sessions that it ended are still returned.
 func testOpenTwice(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	old, s := session(1, wire.DeviceType_DESKTOP, 1, g), session(1, wire.DeviceType_DESKTOP, 2, g)
@@ -64,7 +64,7 @@ func testOpenTwice(t *testing.T, f *clustertest.Fabric) {
 			}
 			return nil, nil
 		}
-		// The write of this attempt is carried out, but nobody hears of it.
+		// The write of this attempt succeeds, but its response is lost.
 		written := s
 		written.gateway = g.registrar.own.gateway
 		_, err := bucket.put(t.Context(), bucket.keyOf(1), (&content{sessions: []Session{written}}).encode(), g.table.get(1).revision)

@@ -8,30 +8,34 @@ import (
 	"sync/atomic"
 )
 
-// own are the sessions of this process's gateway: what the bucket must say of it, whatever happens to the bucket.
+// own are the sessions of this process's gateway: what any bucket must contain of it.
 type own struct {
 	gateway *gateway
-	// wake is for the goroutine that settles what is marked.
+	// wake signals the goroutine that settles the marked users.
 	wake chan struct{}
 
 	mu       sync.Mutex
 	sessions map[int64][]ownSession
-	// opening counts the sessions of a user that are being registered and may be in the bucket or not.
+	// opening counts the sessions of a user that are being registered and may or may not be in the
+	// bucket.
 	opening map[int64]int
-	// marked are users whose key may not say what it must; true if the record of it cannot be trusted either.
+	// marked are users whose key may be wrong. The value is true if this process's record of it may
+	// be wrong, too.
 	marked map[int64]bool
 	// familiar are the services that know the own sessions of earlier buckets.
 	familiar map[string]string
 
-	// doubtful says that news of own sessions may have been missed, so that all of them are to be compared with what is known elsewhere.
+	// doubtful is true if news of own sessions may have been missed, so that all of them must be
+	// compared with other processes.
 	doubtful atomic.Bool
 
-	// met is the epoch of the last bucket that has the own sessions and in which the services that may not know them were found.
+	// met is the epoch of the last bucket that has the own sessions and for which the services that
+	// may not know them were found.
 	met atomic.Uint64
 }
 
-// An ownSession is a session of this gateway and where it was opened: an entry that was written before that tells nothing
-// of it.
+// An ownSession is a session of this gateway and where it was opened. An entry that was written
+// before that says nothing about it.
 type ownSession struct {
 	Session
 	at place
@@ -50,8 +54,8 @@ func (o *own) begin(userID int64) {
 	o.opening[userID]++
 }
 
-// end ends what begin began, with the session that was opened, if any. One that was replaced by a later one meanwhile,
-// whose login came here first, is not an own session any more.
+// end ends an opening that begin began, with the session that was opened, or nil. A session that a
+// later login has already replaced here is not added.
 func (o *own) end(userID int64, s *Session, at place, uncertain bool) {
 	o.mu.Lock()
 	if o.opening[userID]--; o.opening[userID] <= 0 {
@@ -71,7 +75,7 @@ func (o *own) end(userID int64, s *Session, at place, uncertain bool) {
 	}
 }
 
-// remove forgets a session; ok is false if there is none such.
+// remove removes a session; ok is false if there is none.
 func (o *own) remove(s *Session) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +99,7 @@ func (o *own) mark(userID int64, uncertain bool) {
 	wake(o.wake)
 }
 
-// markAll has every own session compared with the bucket.
+// markAll marks the users of all own sessions.
 func (o *own) markAll() {
 	o.mu.Lock()
 	for userID := range o.sessions {
@@ -107,7 +111,7 @@ func (o *own) markAll() {
 	wake(o.wake)
 }
 
-// take returns who is marked.
+// take returns and clears the marked users.
 func (o *own) take() map[int64]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

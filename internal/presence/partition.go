@@ -10,27 +10,30 @@ import (
 )
 
 const (
-	// Partitions is how many parts the users are split into if they are split. It is a power of two, at most shardCount, so
-	// that a part is a number of whole shards of the table.
+	// Partitions is the number of partitions of the users if they are partitioned. It is a power of
+	// two, at most shardCount, so that a partition consists of whole shards of the table.
 	Partitions = 128
-	// copies is how many services follow a partition: its owner and one that answers in its place.
+	// copies is how many services follow a partition: its owner and a second, which can stand in
+	// for it.
 	copies = 2
 )
 
-// partitionOf returns the partition of a user, from 0, among so many, which are a power of two. Nodes of all versions must
-// agree on it.
+// partitionOf returns the partition of a user, from 0. The number of partitions is a power of two.
+// Nodes of all versions must agree on it.
 func partitionOf(userID int64, partitions int) int {
 	return int(spread(userID) >> (64 - (bits.Len(uint(partitions)) - 1)))
 }
 
-// spread distributes the ids of users. They are often consecutive or multiples of something; the golden ratio spreads both.
+// spread hashes the ids of users. They are often consecutive or multiples of something; the golden
+// ratio spreads both.
 func spread(userID int64) uint64 { return uint64(userID) * 0x9E3779B97F4A7C15 }
 
-// owners say which services follow which partitions: rendezvous hashing, so that a service that comes or goes moves only
-// what it gets or had. Whoever knows the same services has the same result. It is never modified.
+// owners say which services follow which partitions, by rendezvous hashing: a change of the
+// services moves only the partitions of the service that came or left. The same services give the
+// same result everywhere. It is immutable.
 type owners struct {
 	services []string
-	// ranks has the services of each partition as indices, the owner first.
+	// ranks has the indices of the services by partition, the owner first.
 	ranks [][]int
 }
 
@@ -68,7 +71,7 @@ func (o *owners) of(service string) (partitions []int) {
 	return partitions
 }
 
-// owner returns the service that owns a partition, "" if there is none.
+// owner returns the service that owns a partition, or "" if there is none.
 func (o *owners) owner(partition int) string {
 	if rank := o.ranks[partition]; len(rank) > 0 {
 		return o.services[rank[0]]

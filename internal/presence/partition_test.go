@@ -49,7 +49,7 @@ func TestOwners(t *testing.T) {
 		if fair := copies * Partitions / n; n >= copies && n <= 8 && most > fair*13/10 {
 			t.Errorf("one of %d services follows %d partitions, much more than %d", n, most, fair)
 		}
-		// One service less moves only its partitions: whoever followed one still does.
+		// Without one service only its partitions move; the other services keep theirs.
 		less := newOwners(services(n)[1:], Partitions)
 		for _, id := range less.services {
 			for _, p := range o.of(id) {

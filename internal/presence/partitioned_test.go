@@ -14,7 +14,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestPartitioned runs those tests of the suite that do not expect a gateway to know at once what it wrote, with users who are split.
+// TestPartitioned runs those tests of the suite with partitioned users that do not expect a gateway
+// to know its writes at once.
 func TestPartitioned(t *testing.T) {
 	split(t)
 	keepers = []string{"keeper1", "keeper2"}
@@ -39,16 +40,16 @@ func TestPartitioned(t *testing.T) {
 	}
 }
 
-// split splits the users of a test.
+// split partitions the users of a test.
 func split(t *testing.T) {
 	layout = Partitions
 	t.Cleanup(func() { layout = 1 })
 }
 
-// quickly has a service drop soon what belongs to others.
+// quickly makes a service soon drop the partitions of others.
 func quickly(o *Options) { o.KeepInterval = time.Second }
 
-// size returns of how many users a process knows anything.
+// size returns the number of users that a process knows.
 func (p *peer) size() (n int) {
 	p.table.each(func(int64, *record) { n++ })
 	return n
@@ -71,8 +72,8 @@ func (p *peer) locates(t testing.TB, want map[int64]string, users []int64) bool 
 	return count == len(want)
 }
 
-// TestPartitions has services come and go: each knows its part of the users, a gateway knows its own, and everybody finds everybody
-// at all times.
+// TestPartitions starts and stops services: each knows its part of the users, a gateway knows its
+// own, and every process finds every user at all times.
 func TestPartitions(t *testing.T) {
 	split(t)
 	f := clustertest.Embedded(t)
@@ -143,7 +144,8 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("%s counts %d, %v", p.node.ID(), total, nodes)
 		}
 	}
-	// A service leaves: the seconds have its partitions, and others read them to be the new seconds.
+	// A service leaves: the seconds own its partitions, and others read them to become the new
+	// seconds.
 	gone := services[0]
 	gone.Stop()
 	if err := gone.node.Leave(t.Context()); err != nil {
@@ -155,7 +157,7 @@ func TestPartitions(t *testing.T) {
 		}
 	}
 	complete(services[1:])
-	// Another one comes: it answers when it has read its partitions.
+	// A new one answers once it has read its partitions.
 	services[0] = start(t, f.Options, "s9", role.Service, quickly)
 	for range 50 {
 		if !a.locates(t, want, ids) || !services[0].locates(t, want, ids) {
@@ -163,7 +165,7 @@ func TestPartitions(t *testing.T) {
 		}
 	}
 	complete(services)
-	// Who logs out is gone for everybody.
+	// A logout is visible everywhere.
 	a.Close(t.Context(), 0, wire.DeviceType_DESKTOP, 1)
 	delete(want, 0)
 	for _, p := range append(slices.Clone(services), a, b) {
@@ -174,7 +176,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestPartitionedReplaced replaces sessions at another gateway: the one that had them learns of it without following them.
+// TestPartitionedReplaced replaces sessions at another gateway: the former gateway learns of it
+// without following them.
 func TestPartitionedReplaced(t *testing.T) {
 	split(t)
 	f := clustertest.Embedded(t)
@@ -197,8 +200,8 @@ func TestPartitionedReplaced(t *testing.T) {
 	}
 }
 
-// TestPartitionedOutage lets NATS come back empty: the gateways announce their sessions, services know what they knew until then, and a
-// service that gets partitions meanwhile does not take users for offline.
+// TestPartitionedOutage restarts NATS empty: the gateways announce their sessions, services keep
+// what they knew, and a service that gets partitions meanwhile does not report users as offline.
 func TestPartitionedOutage(t *testing.T) {
 	split(t)
 	f := clustertest.Embedded(t)
@@ -245,7 +248,8 @@ func TestPartitionedOutage(t *testing.T) {
 	}
 }
 
-// TestPartitionedSwitch splits the users of a cluster that runs: the bucket decides, not the options, until NATS has come back empty.
+// TestPartitionedSwitch partitions the users of a running cluster: the bucket decides, not the
+// options, until NATS has come back empty.
 func TestPartitionedSwitch(t *testing.T) {
 	f := clustertest.Embedded(t)
 	first := start(t, f.Options, "first", role.Service)

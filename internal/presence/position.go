@@ -10,14 +10,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// positions are where sessions are that this process knows of.
+// positions indexes the positions of the sessions that this process knows.
 type positions struct {
 	*geo.Index[spot]
 	// perDevice is Locations.PerDevice.
 	perDevice bool
 }
 
-// A spot is what the index of positions knows of a session. The gateway is there to tell whether it still lives.
+// A spot is an entry of the index of positions. The gateway tells whether the session is still
+// alive.
 type spot struct {
 	userID  int64
 	device  wire.DeviceType
@@ -28,7 +29,7 @@ func compareSpots(a, b spot) int {
 	return cmp.Or(cmp.Compare(a.userID, b.userID), cmp.Compare(a.device, b.device))
 }
 
-// placed returns the sessions that have a place in the index: all that have a position, or the one with the latest.
+// placed returns the sessions to index: all that have a position, or only the one with the latest.
 func (p *positions) placed(sessions []Session) (placed []*Session) {
 	for i := range sessions {
 		s := &sessions[i]
@@ -43,7 +44,7 @@ func (p *positions) placed(sessions []Session) (placed []*Session) {
 	return placed
 }
 
-// follow keeps the index in line with a record that was replaced.
+// follow updates the index after a record was replaced.
 func (p *positions) follow(before, after *record) {
 	var old, now []*Session
 	if before != nil {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package presence knows who is online: on which devices, at which gateways, with which status and position. Every
-// node keeps the whole picture in memory, so that looking somebody up costs no message; or, if the users are split into
-// partitions (Options.Partitions), a service keeps those of its partitions and a gateway its own, and a Finder asks the others.
+// Package presence knows who is online: on which devices, at which gateways, with which status and
+// position. Every node keeps all sessions in memory, so that a look-up needs no message; or, if the
+// users are partitioned (Options.Partitions), a service keeps those of its partitions and a gateway
+// its own, and a Finder asks the others.
 //
-// The picture is that of a key-value bucket in memory with one key for each user, which gateways write by
-// compare-and-set: there is one session for each user and device type in the whole cluster, no matter how many
-// gateways log somebody in at a time. A session lives as long as its gateway is a member of the cluster; it has no
-// heartbeat of its own. When NATS comes back empty, the gateways announce their sessions again, and what was known
-// before holds until they have. A process that is alone (Options.Alone) needs no bucket.
+// The source is an in-memory key-value bucket with one key for each user, which gateways write by
+// compare-and-set: the whole cluster has at most one session for each user and device type, even if
+// several gateways log the user in at the same time. A session lives as long as its gateway is a
+// member of the cluster; it has no heartbeat of its own. When NATS comes back empty, the gateways
+// announce their sessions again, and the previous state is used until they have. A process that is
+// alone (Options.Alone) needs no bucket.
 //
-// It decides nothing about who may log in, has no connection of a client and keeps nothing that must survive.
+// The package does not decide who may log in, has no client connections and stores nothing durable.
 package presence
 
 import (
@@ -27,56 +29,58 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// defaultSweepInterval is how often a node looks for what nobody needs any more.
+// defaultSweepInterval is how often a node removes stale data.
 const defaultSweepInterval = time.Minute
 
 // Options say how a directory works.
 type Options struct {
-	// Locations say what is done with positions; the zero value keeps none. All nodes must agree.
+	// Locations configure the positions of sessions; the zero value keeps none. All nodes must
+	// agree.
 	Locations Locations
-	// VerifyInterval is how often a gateway compares its sessions with what the cluster knows of them; zero is three
-	// seconds.
+	// VerifyInterval is how often a gateway compares its sessions with the cluster's; zero means
+	// three seconds.
 	VerifyInterval time.Duration
-	// Healed is called for each fault that such a comparison has found and mended, with the kind of the fault. It may be
+	// Healed is called with each fault that such a comparison has found and repaired. It may be
 	// nil.
 	Healed func(Fault)
-	// Alone says that no other process can be in the cluster and that this is its only directory: then there is no bucket, and the
-	// picture of this process is the truth.
+	// Alone means that no other process can be in the cluster and that this is its only directory:
+	// then there is no bucket, and this process's sessions are the truth.
 	Alone bool
-	// Partitions is into how many parts users are split if this process makes the bucket: zero or one, or Partitions. If they are split, services
-	// follow the partitions that are theirs, and a process with a gateway only knows the users of that gateway. Otherwise every
-	// process follows all users.
+	// Partitions is the number of partitions of the users if this process creates the bucket: zero
+	// or one, or Partitions. If the users are partitioned, services follow their partitions, and a
+	// process with only a gateway knows the users of that gateway. Otherwise every process follows
+	// all users.
 	Partitions int
-	// Service is the node of this process whose partitions the directory follows; nil is the node that the directory is started
-	// with, if that is a service.
+	// Service is the node of this process whose partitions the directory follows; nil means the
+	// node passed to Start, if that is a service.
 	Service *cluster.Node
-	// KeepInterval is how long a service still follows a partition that belongs to others: they have to read it, and membership may
-	// change back. Zero is half a minute.
+	// KeepInterval is how long a service still follows a partition that it has lost to others,
+	// because they have to read it and the membership may change back. Zero means half a minute.
 	KeepInterval time.Duration
-	// SweepInterval is how often sessions of dead gateways are removed from the bucket that were not removed at once;
-	// zero is a minute.
+	// SweepInterval is how often leftover sessions of dead gateways are removed from the bucket;
+	// zero means a minute.
 	SweepInterval time.Duration
-	// Logger gets what an operator should know; nil is silence.
+	// Logger logs what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
 
-// A Holder is the part of a gateway that has the connections.
+// A Holder is the part of a gateway that holds the connections.
 type Holder interface {
-	// Lost is called when the place of a session that this gateway opened belongs to another one, which was opened
-	// elsewhere. The gateway shall close the connection with ClosedByOtherDevice; it need not call Close. Lost must
-	// return soon and may be called for a session that the gateway is just replacing or closing.
+	// Lost is called when a session that was opened elsewhere has replaced one of this gateway. The
+	// gateway must close the connection with ClosedByOtherDevice; it need not call Close. Lost must
+	// return soon and may be called for a session that the gateway is replacing or closing itself.
 	Lost(userID int64, device wire.DeviceType, sessionID int32)
-	// Activity returns when a session was last heard of; ok is false for one that the gateway does not have.
+	// Activity returns when a session was last active; ok is false if the gateway does not have it.
 	Activity(userID int64, device wire.DeviceType, sessionID int32) (a Activity, ok bool)
 	// Each calls fn with every session that the gateway has, until fn returns false.
 	Each(fn func(SessionKey) bool)
-	// Stray is called for a session that the gateway has and the cluster does not know, or did not for a while, so that its
-	// client may miss something. The
-	// gateway shall close the connection so that the client connects again; it need not call Close.
+	// Stray is called for a session that the gateway has and the cluster does not know, or did not
+	// for a while, so that its client may have missed something. The gateway must close the
+	// connection so that the client reconnects; it need not call Close.
 	Stray(SessionKey)
 }
 
-// A Directory is this process's picture of who is online. It is safe for concurrent use.
+// A Directory is this process's view of who is online. It is safe for concurrent use.
 type Directory struct {
 	node     *cluster.Node
 	options  Options
@@ -98,12 +102,13 @@ type Directory struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
-	// opened is the bucket that was opened last, which may not have been read yet. It belongs to run.
+	// opened is the bucket that was opened last, which may not have been read yet. Only run uses
+	// it.
 	opened *bucket
 }
 
-// Start reads the picture and keeps it until Stop. One directory serves a whole process: node is its gateway, if it has
-// one, else any node. It waits until the picture is complete or ctx ends.
+// Start reads the sessions and follows them until Stop. One directory serves a whole process: node
+// is its gateway, if it has one, else any node. It waits until the view is complete or ctx ends.
 func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, error) {
 	if o.SweepInterval <= 0 {
 		o.SweepInterval = defaultSweepInterval
@@ -163,7 +168,7 @@ func Start(ctx context.Context, node *cluster.Node, o Options) (*Directory, erro
 	return d, nil
 }
 
-// handle lets a directory answer the calls of other nodes.
+// handle registers the directory's handlers for calls of other nodes.
 func handle(d *Directory) error {
 	if err := cluster.Handle(d.node, activitiesEndpoint, d.activities); err != nil {
 		return err
@@ -191,26 +196,27 @@ func (d *Directory) Node() *cluster.Node { return d.node }
 // Finder returns the finder of the directory.
 func (d *Directory) Finder() *Finder { return d.finder }
 
-// Attach names the part that has the connections. A gateway calls it before its first Open; a process without gateway has no use for it.
+// Attach sets the holder of the connections. A gateway must call it before its first Open; a
+// process without gateway does not need it.
 func (d *Directory) Attach(h Holder) {
 	if d.registrar != nil {
 		d.registrar.holder.Store(&h)
 	}
 }
 
-// Stop ends the directory, which knows no news from then on. Sessions that are still open vanish when the node leaves.
+// Stop stops following the bucket. Sessions that are still open disappear when the node leaves.
 func (d *Directory) Stop() {
 	d.cancel()
 	d.group.Wait()
 }
 
-// Healthy returns nil while the picture follows the bucket.
+// Healthy returns nil while the view is up to date.
 func (d *Directory) Healthy() error {
 	_, err := d.current.get()
 	return err
 }
 
-// Healed returns how many faults were mended.
+// Healed returns how many faults were repaired.
 func (d *Directory) Healed() uint64 {
 	if d.verifier == nil {
 		return 0
@@ -218,8 +224,8 @@ func (d *Directory) Healed() uint64 {
 	return d.verifier.count.Load()
 }
 
-// Lookup returns what this process knows of a user; ok is false for one who is offline, whose entry has the status OFFLINE and no
-// sessions.
+// Lookup returns what this process knows of a user; ok is false for an offline user, whose entry
+// has the status OFFLINE and no sessions.
 func (d *Directory) Lookup(userID int64) (e Entry, ok bool) {
 	return d.table.entry(userID, d.table.get(userID))
 }
@@ -236,8 +242,8 @@ type Destination struct {
 	UserIDs []int64
 }
 
-// Locate returns the gateways of the users that this process knows, each once, with its users in the given order. Users who are offline are
-// left out and cost nothing but the look-up.
+// Locate returns the gateways of the users that this process knows, each once, with its users in
+// the given order. Offline users are omitted.
 func (d *Directory) Locate(userIDs []int64) []Destination {
 	var found []Destination
 	for i, userID := range userIDs {
@@ -259,8 +265,8 @@ func (d *Directory) Locate(userIDs []int64) []Destination {
 	return found
 }
 
-// locate adds a user to a gateway, who may be its latest one already because of another device. room is how many may
-// come at most.
+// locate adds a user to a gateway. Because of another device, the user may already be the gateway's
+// last one. room is the number of users that may follow.
 func locate(found []Destination, nodeID string, userID int64, room int) []Destination {
 	for i := range found {
 		if f := &found[i]; f.NodeID == nodeID {
@@ -273,7 +279,8 @@ func locate(found []Destination, nodeID string, userID int64, room int) []Destin
 	return append(found, Destination{NodeID: nodeID, UserIDs: append(make([]int64, 0, min(room, 64)), userID)})
 }
 
-// Count returns how many users are online that this process knows of, and at which gateways; one with sessions at two of them counts at both.
+// Count returns how many users are online, in total and by gateway, as far as this process knows. A
+// user with sessions at two gateways counts at both.
 func (d *Directory) Count() (total int, nodes map[string]int) {
 	nodes = map[string]int{}
 	d.table.each(func(_ int64, r *record) {
@@ -290,7 +297,8 @@ func (d *Directory) Count() (total int, nodes map[string]int) {
 	return total, nodes
 }
 
-// UsersFrom returns the users with a session at a gateway that comes from one of the addresses. It looks at everybody.
+// UsersFrom returns the users with a session at the gateway from one of the addresses. It scans all
+// users.
 func (d *Directory) UsersFrom(nodeID string, ips []netip.Addr) (users []int64) {
 	wanted := make(map[netip.Addr]struct{}, len(ips))
 	for _, ip := range ips {
@@ -307,7 +315,7 @@ func (d *Directory) UsersFrom(nodeID string, ips []netip.Addr) (users []int64) {
 	return users
 }
 
-// firstOf reports whether no session before the i-th is at the same gateway.
+// firstOf reports whether no session before the i-th one is at the same gateway.
 func firstOf(sessions []Session, i int) bool {
 	for j := range i {
 		if sessions[j].NodeID == sessions[i].NodeID {

@@ -49,7 +49,7 @@ func (c cleaning) Run() int {
 
 func TestEmbedded(t *testing.T) { runSuite(t, clustertest.Embedded) }
 
-// layout is into how many partitions the users are split in the tests.
+// layout is the number of partitions in the tests.
 var layout = 1
 
 // keepers are services that follow partitions in all tests of a suite.
@@ -118,7 +118,7 @@ func startOn(t testing.TB, n *cluster.Node, changes ...func(*Options)) *peer {
 	return p
 }
 
-// Lookup, Online, Locate and Count ask for all users of the cluster.
+// Lookup, Online, Locate and Count use the Finder, for all users of the cluster.
 
 func (p *peer) Lookup(userID int64) (Entry, bool) {
 	entries, err := p.Finder().Lookup(context.Background(), []int64{userID})
@@ -143,7 +143,7 @@ func (p *peer) Count() (int, map[string]int) {
 	return total, nodes
 }
 
-// open opens a session and fails the test when that fails. It tries again while the server is away.
+// open opens a session, or fails the test. It retries while the server is down.
 func (p *peer) open(t testing.TB, s Session) (replaced []Session) {
 	t.Helper()
 	replaced, err := p.Open(t.Context(), s, wire.UserStatus_AVAILABLE, nil)
@@ -158,7 +158,7 @@ func (p *peer) await(t testing.TB, what string, condition func() bool) {
 	clustertest.Await(t, p.node.Cluster(), p.node.ID()+" sees "+what, condition)
 }
 
-// sees reports whether the picture of p has exactly the sessions of the user, in any order.
+// sees reports whether p knows exactly these sessions of the user, in any order.
 func (p *peer) sees(userID int64, want ...Session) bool {
 	e, ok := p.Lookup(userID)
 	if ok != (len(want) > 0) || len(e.Sessions) != len(want) {
@@ -230,7 +230,7 @@ func testOpen(t *testing.T, f *clustertest.Fabric) {
 			t.Errorf("%s: count is %d, %v", p.node.ID(), total, nodes)
 		}
 	}
-	// The node that opened it sees it at once.
+	// The node that opened it knows it at once.
 	compare(g)
 	s.await(t, "the session", func() bool { return s.Online(-5) })
 	compare(s)
@@ -240,14 +240,14 @@ func testOpen(t *testing.T, f *clustertest.Fabric) {
 		t.Errorf("located at %v", found)
 	}
 	g.Close(t.Context(), -5, wire.DeviceType_BROWSER, 8)
-	// Closing what is not there does nothing.
+	// Closing a session that does not exist does nothing.
 	g.Close(t.Context(), -5, wire.DeviceType_IOS, 6)
 	g.Close(t.Context(), 99, wire.DeviceType_IOS, 6)
 	if !g.sees(-5, want) {
 		t.Error("another session was closed")
 	}
 	for i := range int32(3) {
-		// Logging in again meets the marker of the key that was removed.
+		// A new login finds the marker of the removed key.
 		g.Close(t.Context(), -5, wire.DeviceType_IOS, 7+i)
 		if g.Online(-5) {
 			t.Error("the node that closed it still sees it")
@@ -258,7 +258,7 @@ func testOpen(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testOpenClose looks after each change, when the news of it may be early or late.
+// testOpenClose checks after each change, whether its news is early or late.
 func testOpenClose(t *testing.T, f *clustertest.Fabric) {
 	g, s := start(t, f.Options, "g", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, g, s)
@@ -322,12 +322,13 @@ func testOpenConflicts(t *testing.T, f *clustertest.Fabric) {
 	for _, s := range []Session{phone, other} {
 		a.await(t, "its loss", func() bool { return a.has(s.Key()) })
 	}
-	// The same device type is replaced without being asked for; at the same gateway that is no loss.
+	// A session of the same device type is replaced implicitly; at the same gateway Lost is not
+	// called.
 	again := session(1, wire.DeviceType_IOS, 21, b)
 	if replaced := b.open(t, again); len(replaced) != 1 || replaced[0].ID != 20 || replaced[0].NodeID != "b" {
 		t.Errorf("replaced %+v", replaced)
 	}
-	// Closing what was replaced does not touch what came instead.
+	// Closing a replaced session does not affect its successor.
 	b.Close(t.Context(), 1, wire.DeviceType_IOS, 20)
 	if !b.sees(1, desktop, again) {
 		t.Errorf("%+v", b.table.get(1))
@@ -405,7 +406,7 @@ func testActivity(t *testing.T, f *clustertest.Fabric) {
 		sessions = append(sessions, session(100+i, wire.DeviceType_IOS, 9, a))
 	}
 	var found map[SessionKey]Activity
-	// Subscriptions of other connections take a moment to be known.
+	// Subscriptions of other connections propagate with a delay.
 	s.await(t, "the activities", func() bool {
 		found = s.Activities(t.Context(), sessions)
 		return len(found) == activityBatch+2
@@ -416,7 +417,7 @@ func testActivity(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testLeave has a gateway leave with its sessions open.
+// testLeave makes a gateway leave with open sessions.
 func testLeave(t *testing.T, f *clustertest.Fabric) {
 	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	awaitPeers(t, a, b, s)
@@ -434,7 +435,7 @@ func testLeave(t *testing.T, f *clustertest.Fabric) {
 		if found := p.Locate([]int64{1, 2}); len(found) != 1 || found[0].NodeID != "b" || len(found[0].UserIDs) != 1 {
 			t.Errorf("located at %v", found)
 		}
-		// The bucket is cleaned too.
+		// The bucket is cleaned up, too.
 		p.await(t, "clean records", func() bool {
 			two := p.table.get(2)
 			return p.table.get(1) == nil && two != nil && len(two.sessions) == 1
@@ -442,7 +443,7 @@ func testLeave(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testOutage takes the server away and brings it back empty, twice.
+// testOutage stops the server and restarts it empty, twice.
 func testOutage(t *testing.T, f *clustertest.Fabric) {
 	a, b, s := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway), start(t, f.Options, "s", role.Service)
 	peers := []*peer{a, b, s}
@@ -480,7 +481,7 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 			p.await(t, "the outage", func() bool { return p.node.Cluster().Healthy() != nil })
 		}
 		if round == 0 {
-			// An outage is no proof that others have died, however long it takes.
+			// An outage does not prove that others have died, however long it takes.
 			a.await(t, "the silence of the other gateway", func() bool {
 				alive, certain := a.node.Cluster().Alive("b", b.node.Incarnation())
 				if certain && !alive {
@@ -489,7 +490,7 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 				return !alive
 			})
 		}
-		// What was known holds, and what ends meanwhile ends.
+		// The previous state is used, and sessions that end meanwhile are removed.
 		ended := want[round][0]
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -527,7 +528,8 @@ func testOutage(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testGhost leaves a session in the bucket that its gateway does not have, as a lost answer does.
+// testGhost leaves a session in the bucket that its gateway does not have, as after a lost
+// response.
 func testGhost(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	ghost := session(1, wire.DeviceType_DESKTOP, 1, g)
@@ -543,7 +545,7 @@ func testGhost(t *testing.T, f *clustertest.Fabric) {
 		value, revision, err := b.read(t.Context(), b.keyOf(1))
 		return err == nil && value == nil && revision > 1 && !g.Online(1)
 	})
-	// Nor does a session stay away that somebody removed.
+	// A session that was removed by mistake is restored, too.
 	one := session(2, wire.DeviceType_DESKTOP, 2, g)
 	g.open(t, one)
 	if _, err := b.remove(t.Context(), b.keyOf(2), g.table.get(2).revision); err != nil {
@@ -591,7 +593,7 @@ func testMany(t *testing.T, f *clustertest.Fabric) {
 		}
 	}
 	everybody(s)
-	// A node that comes later knows them when it has started.
+	// A node that starts later knows them after its start.
 	late := start(t, f.Options, "late", role.Service)
 	if total, _ := late.Count(); total != users {
 		t.Errorf("a node that came later knows %d users", total)
@@ -639,7 +641,7 @@ func (c *cuttable) set(cut bool) {
 	}
 }
 
-// TestPartition cuts a gateway off for so long that the others give up on it.
+// TestPartition disconnects a gateway for so long that the others take it for gone.
 func TestPartition(t *testing.T) {
 	need.Time(t)
 	f := clustertest.Embedded(t)

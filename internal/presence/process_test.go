@@ -18,13 +18,13 @@ import (
 	"example.org/app/test/need"
 )
 
-// childVariable tells the test binary to be a gateway at the given server instead of running tests.
+// childVariable makes the test binary run as a gateway at the given server.
 const childVariable = "APP_TEST_PRESENCE_GATEWAY"
 
 // childSessions is how many sessions the gateway opens.
 const childSessions = 500
 
-// runChild is a gateway with sessions until standard input ends.
+// runChild runs a gateway with sessions until standard input ends.
 func runChild() {
 	ctx := context.Background()
 	fail := func(err error) {
@@ -48,7 +48,7 @@ func runChild() {
 	os.Exit(0)
 }
 
-// TestKill kills a gateway, whose sessions must vanish for all others.
+// TestKill kills a gateway, whose sessions must disappear everywhere.
 func TestKill(t *testing.T) {
 	need.Time(t)
 	server := clustertest.StartServer(t)
@@ -83,7 +83,7 @@ func TestKill(t *testing.T) {
 	}
 	_ = command.Wait()
 	g.await(t, "the end of the sessions", func() bool { total, _ := g.Count(); return total == 1 && g.sees(1, own) })
-	// Their place is free for anybody, and the bucket gets clean.
+	// Their users can log in anywhere, and the bucket is cleaned up.
 	if replaced := g.open(t, session(2, wire.DeviceType_DESKTOP, 3, g)); len(replaced) > 0 {
 		t.Errorf("replaced %+v", replaced)
 	}

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/cluster"
 )
 
-// The questions that a Finder asks the keepers of other processes. They go to named nodes.
+// The questions of a Finder to the keepers of other processes. They go to named nodes.
 var (
 	findEndpoint   = cluster.Endpoint[findRequest, findResponse]{Name: "presence.find", Codec: findCodec{}, Direct: true}
 	countEndpoint  = cluster.Endpoint[countRequest, countResponse]{Name: "presence.count"}
@@ -22,22 +22,23 @@ var (
 
 // A findRequest asks where users are.
 type findRequest struct {
-	// Partitions is how many there are.
+	// Partitions is the total number of partitions.
 	Partitions int
-	// Full asks for all about the sessions, not only for their gateways.
+	// Full requests everything about the sessions, not only their gateways.
 	Full    bool
 	UserIDs []int64
 }
 
-// A findResponse says where those of the users are who are online.
+// A findResponse contains the online users.
 type findResponse struct {
-	// Refused are the partitions that the service does not follow, or not yet. The answer says nothing of their users.
+	// Refused are the partitions that the service does not follow, or not yet. The response says
+	// nothing about their users.
 	Refused []int
 	Places  []Destination
 	Entries []foundEntry
 }
 
-// A foundEntry is a user with the content of the key in the bucket, but for sessions that have ended.
+// A foundEntry is a user with the content of the bucket's key, except for sessions that have ended.
 type foundEntry struct {
 	UserID  int64
 	Content []byte
@@ -66,7 +67,7 @@ type nearbyResponse struct {
 	Neighbours []Neighbour `json:"neighbours"`
 }
 
-// handle begins to answer.
+// handle registers the handlers.
 func (k *keeper) handle() error {
 	if err := cluster.Handle(k.node, findEndpoint, k.find); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (k *keeper) find(_ context.Context, req *findRequest) (*findResponse, error
 	return a, nil
 }
 
-// checkLayout refuses questions of nodes that follow another bucket.
+// checkLayout returns an error if the asking node follows a bucket with other partitions.
 func (k *keeper) checkLayout(partitions int) error {
 	if own := int(k.directory.table.partitions.Load()); partitions != own {
 		return unavailable(fmt.Errorf("the users are split into %d partitions here, not %d", own, partitions))
@@ -114,7 +115,7 @@ func (k *keeper) checkLayout(partitions int) error {
 	return nil
 }
 
-// answer adds what is known of a user.
+// answer adds a user to the response.
 func (a *findResponse) answer(t *table, userID int64, r *record, full bool) {
 	live := t.live(r)
 	if len(live) == 0 {
@@ -130,7 +131,7 @@ func (a *findResponse) answer(t *table, userID int64, r *record, full bool) {
 	}
 }
 
-// without returns the answer without some users.
+// without returns the response without some users.
 func (a *findResponse) without(refused func(userID int64) bool) *findResponse {
 	rest := &findResponse{}
 	for _, at := range a.Places {
@@ -175,7 +176,7 @@ func inRange(partitions []int, t *table) error {
 	return nil
 }
 
-// count counts the users of partitions who are online.
+// count counts the online users of partitions.
 func (t *table) count(partitions []int) *countResponse {
 	a := &countResponse{Nodes: map[string]int{}}
 	for _, p := range partitions {
@@ -198,8 +199,8 @@ func (t *table) count(partitions []int) *countResponse {
 	return a
 }
 
-// findCodec encodes the question that is asked for every message. It is in the form of a protobuf message, so that a newer
-// program may add fields.
+// findCodec encodes the question that is asked for every message. The encoding is that of a
+// protobuf message, so that a newer program may add fields.
 type findCodec struct{}
 
 func (findCodec) Marshal(value any) ([]byte, error) {

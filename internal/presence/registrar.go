@@ -15,14 +15,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A registrar opens and closes the sessions of this process's gateway, and keeps what the cluster knows of them true.
+// A registrar opens and closes the sessions of this process's gateway, and keeps the bucket in line
+// with them.
 type registrar struct {
 	cluster *cluster.Cluster
 	own     *own
 	table   *table
 	writer  *writer
 	current *current
-	// holder has the connections; nil until it was attached.
+	// holder has the connections; nil until Attach.
 	holder atomic.Pointer[Holder]
 	logger *slog.Logger
 }
@@ -35,7 +36,7 @@ func (reg *registrar) open(
 	s.LoginDate = s.LoginDate.UTC().Truncate(time.Millisecond)
 	reg.own.begin(s.UserID)
 	at, err := reg.writer.change(ctx, s.UserID, false, func(current content, live []Session, _ place) (*content, error) {
-		// An attempt that nobody answered may have been carried out.
+		// An attempt without response may have been carried out.
 		live = slices.DeleteFunc(slices.Clone(live), s.is)
 		var conflicts []wire.DeviceType
 		if decide != nil {
@@ -52,14 +53,14 @@ func (reg *registrar) open(
 		}
 		next := slices.DeleteFunc(slices.Clone(current.sessions), goes)
 		for i := range next {
-			// The rules may have changed since that one was opened.
+			// The rules may have changed since that session was opened.
 			next[i].excludes &^= devicesOf([]wire.DeviceType{s.Device})
 		}
 		s.excludes = devicesOf(conflicts) &^ devicesOf([]wire.DeviceType{s.Device})
 		return &content{status: status, sessions: append(next, s)}, nil
 	})
 	if err != nil {
-		// It may have been written all the same.
+		// It may have been written nevertheless.
 		reg.own.end(s.UserID, nil, place{}, true)
 		if r, ok := errors.AsType[*refusal](err); ok {
 			return nil, r.err
@@ -70,12 +71,12 @@ func (reg *registrar) open(
 	for i := range replaced {
 		reg.table.forget(s.UserID, &replaced[i])
 	}
-	// Somebody may have replaced it before it was known as an own one.
+	// It may have been replaced before it was an own session.
 	reg.check(s.UserID)
 	return replaced, nil
 }
 
-// refusal carries the error of decide through change.
+// refusal passes the error of decide through change.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -101,7 +102,7 @@ func (reg *registrar) owns(key SessionKey) bool {
 	return ok
 }
 
-// check compares the record of a user with the own sessions and has the differences settled.
+// check compares the record of a user with the own sessions and marks differences.
 func (reg *registrar) check(userID int64) {
 	sessions, settled := reg.own.of(userID)
 	r := reg.table.get(userID)
@@ -109,7 +110,7 @@ func (reg *registrar) check(userID int64) {
 		return
 	}
 	if r != nil && r.epoch < reg.table.epoch.Load() {
-		// A new bucket came while it was written to the old one.
+		// A new bucket was opened while the old one was written.
 		reg.own.mark(userID, false)
 		return
 	}
@@ -117,7 +118,7 @@ func (reg *registrar) check(userID int64) {
 		own := &sessions[i]
 		switch {
 		case r != nil && r.place().before(own.at):
-			// The news of its opening are still to come, or those of what followed it.
+			// The news of its opening, or of what followed, has not arrived yet.
 		case r != nil && rival(r.sessions, &own.Session) != nil:
 			reg.lose(&own.Session)
 		case r == nil || !slices.ContainsFunc(r.sessions, own.is):
@@ -129,13 +130,13 @@ func (reg *registrar) check(userID int64) {
 	}
 }
 
-// foreign reports whether a session claims to be of this gateway and is not.
+// foreign reports whether a session in the bucket claims to be of this gateway and is not.
 func (reg *registrar) foreign(sessions []ownSession, s *Session) bool {
 	return s.gateway == reg.own.gateway && !slices.ContainsFunc(sessions, func(own ownSession) bool { return own.same(s) })
 }
 
-// settle makes the key of a user say of this gateway what it must. Own sessions whose place belongs to a live session
-// elsewhere, or that had to go for one, are lost.
+// settle writes this gateway's sessions of a user to the key. Own sessions that were replaced by,
+// or had to end for, a live session elsewhere are lost.
 func (reg *registrar) settle(ctx context.Context, userID int64, fresh bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (reg *registrar) settle(ctx context.Context, userID int64, fresh bool) erro
 		lost = nil
 		sessions, settled := reg.own.of(userID)
 		if !settled {
-			return nil, nil // Open looks at it when it is done.
+			return nil, nil // Open settles it when it is done.
 		}
 		next := content{status: current.status}
 		changed := false
@@ -161,7 +162,7 @@ func (reg *registrar) settle(ctx context.Context, userID int64, fresh bool) erro
 			case rival(next.sessions, &own.Session) != nil && !at.before(own.at):
 				lost = append(lost, own.Session)
 			case !slices.ContainsFunc(next.sessions, own.is):
-				// Where the key is newer than what is known of it, this fails and it is read.
+				// If the key is newer than this process's record, this fails and the key is read.
 				next.sessions = append(slices.DeleteFunc(next.sessions, func(s Session) bool { return s.Device == own.Device }), own.Session)
 				changed = true
 			}
@@ -180,7 +181,7 @@ func (reg *registrar) settle(ctx context.Context, userID int64, fresh bool) erro
 	return nil
 }
 
-// lose gives up an own session for one elsewhere.
+// lose removes an own session that one elsewhere has replaced.
 func (reg *registrar) lose(s *Session) {
 	if !reg.own.remove(s) {
 		return
@@ -192,7 +193,7 @@ func (reg *registrar) lose(s *Session) {
 	}
 }
 
-// activityOf asks the holder.
+// activityOf returns the activity from the holder.
 func (reg *registrar) activityOf(userID int64, device wire.DeviceType, sessionID int32) (Activity, bool) {
 	h := reg.holder.Load()
 	if h == nil {

@@ -25,22 +25,24 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// serviceVariable tells the test binary to be a service, with the URL of the server, its id and the number of partitions.
+// serviceVariable makes the test binary run as a service, with the URL of the server, its id and
+// the number of partitions.
 const serviceVariable = "APP_TEST_PRESENCE_SERVICE"
 
-// A serviceReport is what such a service says of itself, a line of JSON for each command.
+// A serviceReport is what such a service reports, one line of JSON for each command.
 type serviceReport struct {
-	// Heap is the live heap, Users how many users it knows, and Complete whether it has read all of its partitions.
+	// Heap is the live heap, Users how many users it knows, and Complete whether it has read all of
+	// its partitions.
 	Heap     int64
 	Users    int
 	Complete bool
-	// Median, P99 and Longest are those of look-ups, Failed how many left users out.
+	// Median, P99 and Longest are look-up times; Failed is how many look-ups omitted users.
 	Median, P99, Longest time.Duration
 	Failed, Lookups      int
 	CPU                  time.Duration
 }
 
-// runService is a service that answers commands on standard input until it ends.
+// runService runs a service that executes commands from standard input until it ends.
 func runService() {
 	fail := func(err error) {
 		if err != nil {
@@ -85,7 +87,7 @@ func runService() {
 	os.Exit(0)
 }
 
-// look looks users up, so many at once, for some time.
+// look looks users up, count at a time, until the limit.
 func (r *serviceReport) look(d *Directory, first, count, users int, limit time.Duration) {
 	ids := make([]int64, count)
 	var took []time.Duration
@@ -140,7 +142,7 @@ func startChild(b *testing.B, url, id string, partitions int) *child {
 	return c
 }
 
-// ask sends a command and returns the report. Without count it is about memory.
+// ask sends a command and returns the report. A count of zero measures only memory.
 func (c *child) ask(b *testing.B, first, count, users int, limit time.Duration) (r serviceReport) {
 	b.Helper()
 	fmt.Fprintln(c.in, first, count, users, int64(limit))
@@ -154,8 +156,9 @@ func (c *child) ask(b *testing.B, first, count, users int, limit time.Duration) 
 	return r
 }
 
-// BenchmarkScale opens sessions at 20 gateways, which are in this process, while four services in processes of their own follow them, through a NATS
-// server in another one. Then a service looks users up, 10,000 at a time, and does so while another one is killed.
+// BenchmarkScale opens sessions at 20 gateways, which are in this process, while four services in
+// processes of their own follow them, through a NATS server in another one. Then a service looks
+// users up, 10,000 at a time, also while another one is killed.
 func BenchmarkScale(b *testing.B) {
 	for name, partitions := range map[string]int{"whole": 1, "partitioned": Partitions} {
 		b.Run(name, func(b *testing.B) { scale(b, partitions) })
@@ -165,7 +168,7 @@ func BenchmarkScale(b *testing.B) {
 func scale(b *testing.B, partitions int) {
 	const gateways, services, workers, batch = 20, 4, 16, 10_000
 	if b.N < batch {
-		return // The benchmark finds out how long it takes.
+		return // The benchmark measures how long it takes.
 	}
 	server := clustertest.StartServer(b)
 	var nodes []*child
@@ -211,7 +214,7 @@ func scale(b *testing.B, partitions int) {
 						if _, err := d.Open(b.Context(), s, wire.UserStatus_AVAILABLE, nil); err == nil {
 							break
 						}
-						// A client would try again.
+						// A client would retry.
 						refused.Add(1)
 						time.Sleep(100 * time.Millisecond)
 					}

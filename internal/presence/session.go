@@ -9,32 +9,32 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A Session is one device of a user that is logged in. It is read only once it was handed over.
+// A Session is a logged-in device of a user. It is read only after it was passed on.
 type Session struct {
 	UserID int64
 	Device wire.DeviceType
-	// ID tells the sessions of a user and a device type apart that follow each other.
+	// ID distinguishes successive sessions of a user and a device type.
 	ID int32
 	// NodeID is the gateway that holds the session; Open sets it.
 	NodeID string
-	// Version is that of the client protocol.
+	// Version is the version of the client protocol.
 	Version   int32
 	IP        netip.Addr
 	LoginDate time.Time
-	// LoginLocation is where the client said to be when it logged in; nil is unknown.
+	// LoginLocation is the location that the client sent at login; nil means unknown.
 	LoginLocation *Location
-	// Position is where the client said to be last; nil is unknown.
+	// Position is the last position that the client sent; nil means unknown.
 	Position *Position
-	// Details are what the client told of its device and the gateway lets through.
+	// Details are the details of the device that the client sent and the gateway accepts.
 	Details map[string]string
 
 	gateway *gateway
-	// excludes are the device types that had to go for this session. A gateway that could not be told finds out by it
-	// that its session is not missing by mistake.
+	// excludes are the device types that had to end for this session. A gateway that could not be
+	// notified learns from it that its session was not removed by mistake.
 	excludes devices
 }
 
-// KeptDetails returns the details, or nil if they are older than a lifetime; 0 is without limit.
+// KeptDetails returns the details, or nil if they are older than the lifetime; 0 means unlimited.
 func (s *Session) KeptDetails(now time.Time, lifetime time.Duration) map[string]string {
 	if lifetime > 0 && now.Sub(s.LoginDate) >= lifetime {
 		return nil
@@ -67,15 +67,15 @@ type Position struct {
 	Date                time.Time
 }
 
-// An Entry is what is known of a user who is online. Its sessions are in no order, at most one for each device type.
-// It is read only.
+// An Entry is what is known of an online user. Its sessions are unordered, at most one for each
+// device type. It is read only.
 type Entry struct {
 	UserID   int64
 	Status   wire.UserStatus
 	Sessions []Session
 }
 
-// Session returns the session of a device type.
+// Session returns the session of a device type; ok is false if there is none.
 func (e *Entry) Session(device wire.DeviceType) (Session, bool) {
 	if i := index(e.Sessions, device); i >= 0 {
 		return e.Sessions[i], true
@@ -83,7 +83,7 @@ func (e *Entry) Session(device wire.DeviceType) (Session, bool) {
 	return Session{}, false
 }
 
-// index returns where the session of a device type is, or -1.
+// index returns the index of the session of a device type, or -1.
 func index(sessions []Session, device wire.DeviceType) int {
 	for i := range sessions {
 		if sessions[i].Device == device {
@@ -93,7 +93,8 @@ func index(sessions []Session, device wire.DeviceType) int {
 	return -1
 }
 
-// rival returns the session for which another one had to go: one in its place, or one that excludes its device type.
+// rival returns the session for which another one had to end: one of the same device type, or one
+// that excludes it; nil if there is none.
 func rival(sessions []Session, of *Session) *Session {
 	for i := range sessions {
 		s := &sessions[i]
@@ -104,10 +105,10 @@ func rival(sessions []Session, of *Session) *Session {
 	return nil
 }
 
-// is is same for use as a predicate.
+// is is same as a predicate.
 func (s *Session) is(other Session) bool { return s.same(&other) }
 
-// same reports whether both are one and the same session.
+// same reports whether both are the same session.
 func (s *Session) same(other *Session) bool {
 	return s.gateway == other.gateway && s.Device == other.Device && s.ID == other.ID
 }

@@ -10,9 +10,10 @@ import (
 	"example.org/app/internal/role"
 )
 
-// acquaint notes which services know the sessions of this gateway, because they follow the bucket that has them. since is when the
-// members were read that the bucket was opened with: those of later are not of this bucket.
-func (reg *registrar) acquaint(b *bucket, since time.Time) {
+// noteServices records which services know the sessions of this gateway, because they follow the
+// bucket. since is when the members were read with which the bucket was opened; those of a later
+// reading are not of this bucket.
+func (reg *registrar) noteServices(b *bucket, since time.Time) {
 	if b.epoch > 1 && reg.own.met.Load() < b.epoch {
 		return
 	}
@@ -25,16 +26,17 @@ func (reg *registrar) acquaint(b *bucket, since time.Time) {
 	reg.own.familiar = services
 }
 
-// meetStrangers closes the sessions of earlier buckets if there are services that may have done without them: those that began
-// after NATS had come back empty and before this gateway has announced its sessions. It is called when it has.
-func (reg *registrar) meetStrangers(ctx context.Context, b *bucket) error {
+// closeUnknown closes the sessions of earlier buckets if some services may not have known them:
+// those that started after NATS came back empty and before this gateway announced its sessions. It
+// is called after the announcement.
+func (reg *registrar) closeUnknown(ctx context.Context, b *bucket) error {
 	var keys []SessionKey
 	if b.epoch > 1 {
 		services, err := reg.cluster.ReadLives(ctx, role.Service)
 		if err != nil {
 			return err
 		}
-		// A record that is written while the bucket is read may be missing there.
+		// A record that is written while the bucket is read may be missing from it.
 		for id, life := range reg.cluster.Lives(role.Service) {
 			if _, ok := services[id]; !ok {
 				services[id] = life
@@ -54,8 +56,9 @@ func (reg *registrar) meetStrangers(ctx context.Context, b *bucket) error {
 	return nil
 }
 
-// meet makes services familiar, beside those that were, which may be about to assert themselves. It returns the sessions that were
-// opened before the epoch if there is one that was not familiar.
+// meet adds services to the familiar ones; earlier ones stay, because they may be about to renew
+// their records. If one was not familiar, it returns the sessions that were opened before the
+// epoch.
 func (o *own) meet(services map[string]string, epoch uint64) (unknown []SessionKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,8 +86,8 @@ func (o *own) meet(services map[string]string, epoch uint64) (unknown []SessionK
 	return unknown
 }
 
-// closeWhenGone closes the sessions of this gateway when others took it for gone: their users were offline for the others, and may
-// have missed something.
+// closeWhenGone closes the sessions of this gateway after others took it for gone: their users
+// counted as offline and may have missed something.
 func (reg *registrar) closeWhenGone(ctx context.Context, declared <-chan struct{}) {
 	for {
 		select {

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/cluster"
 )
 
-// A sweeper removes what nobody needs from the bucket and from the picture of this process.
+// A sweeper removes stale data from the bucket and from this process's view.
 type sweeper struct {
 	node   *cluster.Node
 	table  *table
@@ -19,12 +19,12 @@ type sweeper struct {
 	// keeper is nil in a process without service.
 	keeper   *keeper
 	interval time.Duration
-	// wake is for a gateway that has died.
+	// wake signals that a gateway has died.
 	wake   chan struct{}
 	logger *slog.Logger
 }
 
-// run removes what nobody needs: at intervals, and when a gateway has died.
+// run sweeps periodically, and when a gateway has died.
 func (s *sweeper) run(ctx context.Context) {
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
@@ -45,7 +45,8 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
-// dropStale forgets sessions of an earlier bucket whose gateways are dead or have announced themselves to this one without them.
+// dropStale drops sessions of an earlier bucket whose gateways are dead or have announced
+// themselves to this one without them.
 func (s *sweeper) dropStale() {
 	epoch := s.table.epoch.Load()
 	waits := func(session Session) bool {
@@ -67,7 +68,7 @@ func (s *sweeper) dropStale() {
 	})
 }
 
-// only returns the sessions that are wanted. It allocates only if some are not.
+// only returns the wanted sessions. It allocates only if some are unwanted.
 func only(sessions []Session, wanted func(Session) bool) []Session {
 	if !slices.ContainsFunc(sessions, func(s Session) bool { return !wanted(s) }) {
 		return sessions
@@ -75,8 +76,9 @@ func only(sessions []Session, wanted func(Session) bool) []Session {
 	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool { return !wanted(s) })
 }
 
-// sweeps reports whether this node is the one that cleans the bucket: the first of the healthy ones. When two believe to
-// be it, they do the same work twice and no harm. If the users are split, every service cleans the partitions that it owns.
+// sweeps reports whether this node cleans the bucket: the first of the healthy nodes does. Two that
+// both believe to be first do the same work twice, harmlessly. If the users are partitioned, every
+// service cleans its own partitions.
 func (s *sweeper) sweeps() bool {
 	if s.table.partitions.Load() > 1 {
 		return s.keeper != nil
@@ -106,7 +108,8 @@ func (s *sweeper) sweep(ctx context.Context) error {
 		}
 	})
 	return forEach(ctx, users, func(ctx context.Context, userID int64) error {
-		// What change passes on are no sessions of dead gateways: writing it back removes those.
+		// change does not pass on sessions of dead gateways, so writing the content back removes
+		// them.
 		_, err := s.writer.change(ctx, userID, false, func(current content, _ []Session, _ place) (*content, error) {
 			r := s.table.get(userID)
 			if r == nil || len(current.sessions) == len(r.sessions) {

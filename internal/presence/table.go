@@ -13,39 +13,40 @@ import (
 // shardCount is a power of two, so that the shard of a user is a few bits of a product.
 const shardCount = 256
 
-// A record is what this process knows of a user. It is never modified, only replaced.
+// A record is what this process knows of a user. It is immutable.
 type record struct {
 	content
 	revision, epoch uint64
-	// stale are sessions that an earlier bucket had and that their gateways may not have announced to this one yet.
+	// stale are sessions of an earlier bucket that their gateways may not have announced to this
+	// one yet.
 	stale []Session
 }
 
-// place is where the record was written.
+// place returns where the record was written.
 func (r *record) place() place { return place{r.epoch, r.revision} }
 
-// A table is this process's picture of the bucket. Look-ups take the lock of one shard for a moment.
+// A table is this process's copy of the bucket. Look-ups hold the lock of one shard briefly.
 type table struct {
-	// epoch is that of the bucket that is followed now. Records of earlier ones hold until the gateways of their
-	// sessions have announced themselves anew.
+	// epoch is the epoch of the current bucket. Records of earlier ones are used until the gateways
+	// of their sessions have announced themselves again.
 	epoch atomic.Uint64
-	// partitions is into how many parts the users of that bucket are split; one if they are not.
+	// partitions is the number of partitions of that bucket, at least one.
 	partitions atomic.Int64
-	// followed are the revisions up to which the watches of the partitions have come.
+	// followed are the revisions that the watches of the partitions have reached.
 	followed [shardCount]atomic.Uint64
-	// watched says which partitions are followed. Of the others the table has what this process's gateway wrote, as it was then.
-	// complete says which of them the table has all sessions of.
+	// watched says which partitions are followed. Of the others the table has what this process's
+	// gateway wrote, as it was then. complete says for which of them the table has all sessions.
 	watched, complete [shardCount]atomic.Bool
 	shards            [shardCount]shard
-	// changed is told of every replacement, with the shard's lock held, so that what depends on records follows them
-	// in order.
+	// changed is called for every replacement, with the shard's lock held, so that dependent data
+	// follows records in order.
 	changed func(userID int64, before, after *record)
 }
 
 type shard struct {
 	mu      sync.RWMutex
 	records map[int64]*record
-	// Neighbours in memory must not slow each other down.
+	// Padding against false sharing.
 	_ [32]byte
 }
 
@@ -70,7 +71,7 @@ func (t *table) get(userID int64) *record {
 	return r
 }
 
-// counts reports whether a session of a record is one that is open, as far as this process knows.
+// counts reports whether a session of a record is open, as far as this process knows.
 func (t *table) counts(r *record, s *Session, stale bool) bool {
 	if !s.gateway.live.Load() {
 		return false
@@ -79,7 +80,7 @@ func (t *table) counts(r *record, s *Session, stale bool) bool {
 	return !stale && r.epoch == epoch || s.gateway.announced.to(t.partition(s.UserID)) < epoch
 }
 
-// live returns the sessions of a record that count. It allocates only if some do not.
+// live returns the open sessions of a record. It allocates only if some are not open.
 func (t *table) live(r *record) []Session {
 	if r == nil {
 		return nil
@@ -105,8 +106,8 @@ func (t *table) live(r *record) []Session {
 	return live
 }
 
-// split sets into how many partitions the users are split. If they are not, all of them are followed; who followed all of
-// them knows those of each partition.
+// split sets the number of partitions. With one, all users are followed; after following all users,
+// the table is complete for each partition.
 func (t *table) split(partitions int) {
 	before := t.partitions.Swap(int64(partitions))
 	if before == int64(partitions) {
@@ -128,7 +129,7 @@ func (t *table) watches(userID int64) bool { return t.watched[t.partition(userID
 // knows reports whether the table has all sessions of the partition of a user.
 func (t *table) knows(userID int64) bool { return t.complete[t.partition(userID)].Load() }
 
-// known returns those of the users of whose partitions the table has all sessions, and the others.
+// known splits the users into those of complete partitions and others.
 func (t *table) known(userIDs []int64) (known, others []int64) {
 	for _, userID := range userIDs {
 		if t.knows(userID) {
@@ -140,23 +141,24 @@ func (t *table) known(userIDs []int64) (known, others []int64) {
 	return known, others
 }
 
-// follow notes how far the watch of a partition has come. Only the watch calls it.
+// follow records the revision that the watch of a partition has reached. Only the watch calls it.
 func (t *table) follow(partition int, revision uint64) {
 	if revision > t.followed[partition].Load() {
 		t.followed[partition].Store(revision)
 	}
 }
 
-// followedFor returns how far the watch of the partition of a user has come.
+// followedFor returns the revision that the watch of the user's partition has reached.
 func (t *table) followedFor(userID int64) uint64 { return t.followed[t.partition(userID)].Load() }
 
-// news stores what the watch brings. Nothing older can come afterwards, so that a record without sessions is forgotten.
+// news stores a change from the watch. Nothing older can arrive afterwards, so a record without
+// sessions is removed.
 func (t *table) news(userID int64, c content, revision, epoch uint64) {
 	s := t.shard(userID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.records[userID]
-	// Whoever holds the lock sees either none of this or all.
+	// Readers with the lock see either none of this or all.
 	t.follow(t.partition(userID), revision)
 	if before != nil && (before.epoch > epoch || before.epoch == epoch && before.revision > revision) {
 		return
@@ -168,7 +170,8 @@ func (t *table) news(userID int64, c content, revision, epoch uint64) {
 	t.replace(s, userID, before, after)
 }
 
-// wrote stores what this process has written, which the watch may have brought already, and even what followed it.
+// wrote stores what this process has written. The watch may already have delivered it, and even
+// later changes.
 func (t *table) wrote(userID int64, c content, revision, epoch uint64) {
 	s := t.shard(userID)
 	s.mu.Lock()
@@ -185,11 +188,12 @@ func (t *table) wrote(userID int64, c content, revision, epoch uint64) {
 	if !watched && !after.own() {
 		after = nil
 	}
-	// A record without sessions stays until the watch has come that far, lest older news bring them back.
+	// A record without sessions stays until the watch has reached its revision; otherwise older
+	// news would restore them.
 	t.replace(s, userID, before, after)
 }
 
-// merge returns the record that follows another one, which may be of an earlier bucket or nil.
+// merge returns the successor of a record, which may be of an earlier bucket or nil.
 func (t *table) merge(before *record, c content, revision, epoch uint64) *record {
 	after := &record{content: c, revision: revision, epoch: epoch}
 	if before == nil {
@@ -205,7 +209,8 @@ func (t *table) merge(before *record, c content, revision, epoch uint64) *record
 	return after
 }
 
-// keepStale returns the sessions whose gateways have not announced themselves and whose place is free.
+// keepStale returns the sessions whose gateways have not announced themselves and that were not
+// replaced.
 func (t *table) keepStale(sessions, taken []Session, epoch uint64) (stale []Session) {
 	for i := range sessions {
 		g := sessions[i].gateway
@@ -225,7 +230,7 @@ func (t *table) replace(s *shard, userID int64, before, after *record) {
 	t.changed(userID, before, after)
 }
 
-// forget removes a session that its own gateway has ended, whatever the bucket says.
+// forget removes a session that its gateway has ended, whatever the bucket contains.
 func (t *table) forget(userID int64, gone *Session) {
 	s := t.shard(userID)
 	s.mu.Lock()
@@ -254,7 +259,7 @@ func (r *record) own() bool {
 	return slices.ContainsFunc(r.sessions, isOwn) || slices.ContainsFunc(r.stale, isOwn)
 }
 
-// drop forgets a partition that is not followed any more, but for what this process's gateway wrote.
+// drop drops a partition that is no longer followed, except for what this process's gateway wrote.
 func (t *table) drop(partition int) {
 	t.complete[partition].Store(false)
 	t.watched[partition].Store(false)
@@ -267,7 +272,7 @@ func (t *table) drop(partition int) {
 	})
 }
 
-// emptied returns what is left of a record whose key is gone.
+// emptied returns the rest of a record whose key is gone.
 func (r *record) emptied() *record {
 	if len(r.stale) == 0 {
 		return nil
@@ -275,7 +280,7 @@ func (r *record) emptied() *record {
 	return &record{content: content{status: r.status}, epoch: r.epoch, stale: r.stale}
 }
 
-// prune has every record replaced by what keep returns; nil removes it.
+// prune replaces every record by the result of keep; nil removes it.
 func (t *table) prune(keep func(userID int64, r *record) *record) {
 	for p := range int(t.partitions.Load()) {
 		t.prunePartition(p, keep)
@@ -297,7 +302,7 @@ func (t *table) prunePartition(partition int, keep func(userID int64, r *record)
 	}
 }
 
-// each calls fn with every record. It holds the lock of a shard meanwhile.
+// each calls fn with every record, holding the lock of its shard.
 func (t *table) each(fn func(userID int64, r *record)) {
 	for p := range int(t.partitions.Load()) {
 		t.eachOf(p, fn)
@@ -323,7 +328,7 @@ func (t *table) eachOf(partition int, fn func(userID int64, r *record)) {
 	}
 }
 
-// entry returns the entry of a record; ok is false for a user who is offline.
+// entry returns the entry of a record; ok is false for an offline user.
 func (t *table) entry(userID int64, r *record) (e Entry, ok bool) {
 	live := t.live(r)
 	if len(live) == 0 {
@@ -332,8 +337,8 @@ func (t *table) entry(userID int64, r *record) (e Entry, ok bool) {
 	return Entry{UserID: userID, Status: r.status, Sessions: live}, true
 }
 
-// filled ends the first part of a watch, which has brought what a partition had at a revision. What vanished while nobody
-// watched is still in the table.
+// filled completes the initial values of a watch, which contain the partition's keys at a revision.
+// It removes the records that disappeared while the partition was not watched.
 func (t *table) filled(partition int, epoch, last uint64, seen map[int64]struct{}) {
 	t.follow(partition, last)
 	t.prunePartition(partition, func(userID int64, r *record) *record {

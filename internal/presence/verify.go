@@ -10,53 +10,57 @@ import (
 )
 
 const (
-	// defaultVerifyInterval is how often a gateway compares its sessions with what the cluster knows of them.
+	// defaultVerifyInterval is how often a gateway compares its sessions with the cluster's.
 	defaultVerifyInterval = 3 * time.Second
-	// suspicious is in how many comparisons in a row a fault is seen before it is mended: while sessions are opened and
-	// closed there are differences that end by themselves. Ends of many sessions take longer to be told.
+	// suspicious is in how many successive comparisons a fault must be seen before it is repaired:
+	// concurrent openings and closings cause transient differences. suspiciousEnd is higher,
+	// because it takes longer to propagate the end of many sessions.
 	suspicious, suspiciousEnd = 3, 5
 )
 
-// A Fault is a difference between the sessions of a gateway and what the cluster knows of them. None should ever be seen;
-// each would be a mistake of this program.
+// A Fault is a difference between the sessions of a gateway and the cluster's. Each one indicates a
+// defect of this program.
 type Fault string
 
 // The faults.
 const (
-	// FaultStray is a session of the gateway that is not registered: nothing reaches its client.
+	// FaultStray is a session of the gateway that is not registered: its client gets no messages.
 	FaultStray Fault = "stray"
-	// FaultAbandoned is a registered session that the gateway does not have: its user counts as online.
+	// FaultAbandoned is a registered session that the gateway does not have: its user appears
+	// online.
 	FaultAbandoned Fault = "abandoned"
-	// FaultMissing is a registered session that the bucket does not have, or whose place another one has.
+	// FaultMissing is a registered session that is missing from the bucket or was replaced there.
 	FaultMissing Fault = "missing"
-	// FaultForeign is a session of the bucket that claims to be of this gateway and is not registered.
+	// FaultForeign is a session in the bucket that claims to be of this gateway and is not
+	// registered.
 	FaultForeign Fault = "foreign"
 )
 
-// A suspicion is a fault of a session.
+// A suspicion is a fault with its session.
 type suspicion struct {
 	SessionKey
 	fault Fault
 }
 
-// A verifier looks for faults of the sessions of this process's gateway and mends them.
+// A verifier finds and repairs faults of the sessions of this process's gateway.
 type verifier struct {
 	registrar *registrar
 	finder    *Finder
 	table     *table
 	interval  time.Duration
-	// healed is told of faults that were mended; nil is nobody. count is how many there were.
+	// healed is called with each repaired fault; it may be nil. count is the number of repaired
+	// faults.
 	healed func(Fault)
 	count  atomic.Uint64
 	logger *slog.Logger
 }
 
-// run compares the sessions of this gateway with what the cluster knows of them.
+// run compares the sessions of this gateway with the cluster's periodically.
 func (v *verifier) run(ctx context.Context) {
 	ticker := time.NewTicker(v.interval)
 	defer ticker.Stop()
 	var suspicions map[suspicion]int
-	// round are own sessions that are still to be compared with what services know of them.
+	// round are the own sessions that are left to be compared with the services.
 	var round []SessionKey
 	for {
 		select {
@@ -65,7 +69,7 @@ func (v *verifier) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if !v.registrar.announcedAll() {
-			// What differs now is settled when the cluster is back.
+			// Differences are settled when the cluster is back.
 			suspicions = nil
 			continue
 		}
@@ -74,8 +78,8 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// verify looks for faults and mends those that are suspicious for long enough. It returns the others, with how often they
-// were seen in a row.
+// verify finds faults and repairs those that were seen often enough in a row. It returns the others
+// with their counts.
 func (v *verifier) verify(ctx context.Context, before map[suspicion]int) (after map[suspicion]int) {
 	after = map[suspicion]int{}
 	for _, s := range v.suspicions(ctx) {
@@ -92,7 +96,7 @@ func (v *verifier) verify(ctx context.Context, before map[suspicion]int) (after 
 	return after
 }
 
-// suspicions returns what differs now.
+// suspicions returns the current differences.
 func (v *verifier) suspicions(ctx context.Context) (found []suspicion) {
 	holder := v.registrar.holder.Load()
 	if holder == nil {
@@ -141,7 +145,7 @@ func contains(sessions []Session, s *Session) bool {
 	return false
 }
 
-// mend ends a fault.
+// mend repairs a fault.
 func (v *verifier) mend(ctx context.Context, s suspicion) {
 	v.count.Add(1)
 	v.logger.Warn("mended a session that the gateway and the cluster did not agree on", "fault", string(s.fault),

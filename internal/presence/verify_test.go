@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// testOvertaken opens a session whose login goes on only when a later one at the same gateway is done.
+// testOvertaken delays the login of a session until a later one at the same gateway is done.
 func testOvertaken(t *testing.T, f *clustertest.Fabric) {
 	g := start(t, f.Options, "g", role.Gateway)
 	older, newer := session(1, wire.DeviceType_DESKTOP, 1, g), session(1, wire.DeviceType_DESKTOP, 2, g)
@@ -38,7 +38,7 @@ func testOvertaken(t *testing.T, f *clustertest.Fabric) {
 	}
 }
 
-// testOlderNews compares an own session with an entry that is older than it, which happens when the news of it are late.
+// testOlderNews compares an own session with an older entry, as with late news.
 func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 	a, b := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)
 	awaitPeers(t, a, b)
@@ -69,7 +69,7 @@ func testOlderNews(t *testing.T, f *clustertest.Fabric) {
 	})
 }
 
-// currentBucket returns the bucket that is written now.
+// currentBucket returns the current bucket.
 func (p *peer) currentBucket(t testing.TB) *bucket {
 	t.Helper()
 	b, err := p.current.await(t.Context())
@@ -79,7 +79,7 @@ func (p *peer) currentBucket(t testing.TB) *bucket {
 	return b
 }
 
-// testVerify makes each fault by hand.
+// testVerify causes each fault.
 func testVerify(t *testing.T, f *clustertest.Fabric) {
 	var mu sync.Mutex
 	healed := map[Fault]int{}
@@ -108,7 +108,7 @@ func testVerify(t *testing.T, f *clustertest.Fabric) {
 		return len(g.stray) == 1 && g.stray[0] == stray
 	})
 
-	// The gateway says that it has no session without a positive id.
+	// The holder claims no session without a positive id.
 	abandoned := session(3, wire.DeviceType_DESKTOP, 0, g)
 	g.open(t, abandoned)
 	g.await(t, "that nobody waits for the abandoned session", func() bool { return !g.Online(3) && !g.Owns(abandoned.Key()) })
@@ -121,7 +121,7 @@ func testVerify(t *testing.T, f *clustertest.Fabric) {
 	g.hold(missing.Key())
 	g.await(t, "the missing session", func() bool { return g.sees(4, missing.Session) })
 
-	// News that come late lead to the same.
+	// Late news has the same effect.
 	for user := int64(5); count(FaultForeign) == 0; user++ {
 		foreign := session(user, wire.DeviceType_DESKTOP, 7, g)
 		g.open(t, foreign)

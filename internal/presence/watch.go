@@ -19,7 +19,7 @@ const retryMin, retryMax = 50 * time.Millisecond, 2 * time.Second
 // run follows the bucket until the directory stops.
 func (d *Directory) run() {
 	if d.options.Alone {
-		// The empty picture of this process is the truth.
+		// The initially empty table is the truth.
 		d.table.epoch.Store(aloneEpoch)
 		d.complete(&bucket{epoch: aloneEpoch, partitions: 1}, nil)
 		return
@@ -46,7 +46,7 @@ func (d *Directory) run() {
 	}
 }
 
-// watch follows the bucket until it has to be opened again, which is no error, or something fails.
+// watch follows the bucket until it must be reopened, which is no error, or something fails.
 func (d *Directory) watch() (complete bool, err error) {
 	c := d.node.Cluster()
 	changed, since := c.Changed(), c.Synchronized()
@@ -56,9 +56,9 @@ func (d *Directory) watch() (complete bool, err error) {
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	defer cancel()
-	// The context also ends the watch, so that it may not have a deadline of its own.
+	// The context also ends the watch, so it must not have a deadline.
 	limit := time.AfterFunc(operationTimeout, cancel)
-	// If the users are split, a keeper follows them.
+	// If the users are partitioned, a keeper follows them.
 	keys := ">"
 	if b.partitions > 1 {
 		keys = gatewayKey + ">"
@@ -84,13 +84,13 @@ func (d *Directory) watch() (complete bool, err error) {
 		case <-d.current.again:
 			return complete, nil
 		case <-changed:
-			// The connection was lost and found again: the bucket may be another one, and news may have been missed.
+			// After a reconnect the bucket may be another one, and news may have been missed.
 			changed = c.Changed()
 			if now := c.Synchronized(); !now.IsZero() && !now.Equal(since) {
 				return complete, nil
 			}
 			if complete && d.registrar != nil {
-				d.registrar.acquaint(b, since)
+				d.registrar.noteServices(b, since)
 			}
 		case entry, ok := <-watcher.Updates():
 			switch {
@@ -101,7 +101,7 @@ func (d *Directory) watch() (complete bool, err error) {
 				d.complete(b, seen)
 				seen = nil
 				if d.registrar != nil {
-					d.registrar.acquaint(b, since)
+					d.registrar.noteServices(b, since)
 				}
 				if b.partitions > 1 && d.keeper != nil {
 					keeping.Go(func() { d.keeper.run(ctx, b) })
@@ -113,7 +113,7 @@ func (d *Directory) watch() (complete bool, err error) {
 	}
 }
 
-// open opens the bucket and finds out whether it is the one that was followed before.
+// open opens the bucket and checks whether it is the one that was followed before.
 func (d *Directory) open() (*bucket, error) {
 	b, err := openBucket(d.ctx, d.node.Cluster(), max(d.options.Partitions, 1))
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *Directory) open() (*bucket, error) {
 	return b, nil
 }
 
-// drain stops a watcher and empties its channel, on which the library would otherwise block for ever.
+// drain stops a watcher and empties its channel; the library would block on it for ever.
 func drain(watcher jetstream.KeyWatcher) {
 	_ = watcher.Stop()
 	limit := time.NewTimer(time.Second)
@@ -155,7 +155,7 @@ func drain(watcher jetstream.KeyWatcher) {
 	}
 }
 
-// complete makes the bucket the one that is written, now that it was read.
+// complete makes the bucket, which has been read, the current one.
 func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
 	if b.partitions == 1 {
 		d.table.filled(0, b.epoch, b.last, seen)
@@ -170,10 +170,10 @@ func (d *Directory) complete(b *bucket, seen map[int64]struct{}) {
 	}
 }
 
-// wholeBucket stands for the watch of everything in a bucket, or of what belongs to no partition.
+// wholeBucket stands for the watch of the whole bucket, or of the keys without partition.
 const wholeBucket = -1
 
-// apply follows one change that the watch of a partition brings.
+// apply applies one change from the watch of a partition.
 func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int64]struct{}, partition int) {
 	present := entry.Operation() == jetstream.KeyValuePut
 	if id, ok := strings.CutPrefix(entry.Key(), gatewayKey); ok {
@@ -184,7 +184,7 @@ func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int
 	}
 	userID, ok := userOf(entry.Key())
 	if !ok {
-		return // A newer program may keep more.
+		return // A newer program may store more.
 	}
 	if seen != nil {
 		seen[userID] = struct{}{}
@@ -203,8 +203,8 @@ func (d *Directory) apply(b *bucket, entry jetstream.KeyValueEntry, seen map[int
 	}
 }
 
-// noteAnnounced notes that a gateway has announced its sessions, as the watch of a partition says. The sessions are in front of
-// that in the same watch.
+// noteAnnounced records that a gateway has announced its sessions, according to the watch of a
+// partition. The same watch delivered the sessions before.
 func (t *table) noteAnnounced(b *bucket, g *gateway, partition int) {
 	switch {
 	case partition >= 0:
@@ -220,10 +220,10 @@ func (t *table) noteAnnounced(b *bucket, g *gateway, partition int) {
 	}
 }
 
-// liveLoop lets sessions live and die with their gateways.
+// liveLoop updates which gateways are alive.
 func (d *Directory) liveLoop() {
 	c := d.node.Cluster()
-	// Silence is not announced: somebody has to look.
+	// A missed heartbeat causes no event, so poll.
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {

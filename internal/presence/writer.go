@@ -14,20 +14,21 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// maxConflicts bounds how often a change is tried again because somebody else was faster.
+// maxConflicts bounds the retries of a change that conflicts with others.
 const maxConflicts = 50
 
-// A writer changes the keys of users by compare-and-set, in the bucket and in the picture of this process together.
+// A writer changes the keys of users by compare-and-set, together with this process's table.
 type writer struct {
 	cluster  *cluster.Cluster
 	table    *table
 	gateways *gateways
 	current  *current
-	// alone says that there is no bucket: the picture is the truth.
+	// alone is true if there is no bucket: the table is the truth.
 	alone bool
 }
 
-// update changes the entry of a user who is online. When this node knows of none, it may just not have heard yet.
+// update changes the entry of an online user. If this node knows no session, it reads the key,
+// because news may be missing.
 func (w *writer) update(ctx context.Context, userID int64, fn func(current content) (next *content, online bool)) (online bool, err error) {
 	for _, fresh := range []bool{false, true} {
 		if !fresh && !w.table.watches(userID) {
@@ -44,27 +45,29 @@ func (w *writer) update(ctx context.Context, userID int64, fn func(current conte
 	return false, nil
 }
 
-// A place is where an entry was written: which life of the bucket, and at which revision.
+// A place is where an entry was written: the epoch of the bucket and the revision.
 type place struct{ epoch, revision uint64 }
 
-// before reports whether what was written at p is older than what was written at q.
+// before reports whether p is older than q.
 func (p place) before(q place) bool {
 	return p.epoch < q.epoch || p.epoch == q.epoch && p.revision < q.revision
 }
 
 const (
-	// electionTime is how long the servers of NATS may take to elect who leads the bucket after one of them was lost, with some to
-	// spare: they wait for 4 to 9 seconds before. Nobody can answer meanwhile.
+	// electionTime is how long the servers of NATS may take to elect a leader of the bucket after
+	// losing one, with a margin: they wait for 4 to 9 seconds first. Operations get no response
+	// meanwhile.
 	electionTime = 15 * time.Second
-	// attemptTime is after which time an operation that nobody answered is tried again: the one who was asked is gone.
+	// attemptTime is the time after which an operation without response is retried, because its
+	// server is gone.
 	attemptTime = 2 * time.Second
 )
 
-// change replaces the content of a user's key by what fn returns; nil leaves it. fn gets the sessions of the key but
-// for those of dead gateways, all live sessions that are known, which may be more while gateways announce theirs to
-// a new bucket, and where the key was written. It is called again when somebody else was faster, and when nobody
-// answered: then what it returned may have been written. fresh has the key read first. change returns where it wrote
-// the key.
+// change replaces the content of a user's key by the result of fn; nil leaves it unchanged. fn gets
+// the sessions of the key without those of dead gateways, all known live sessions, which may be
+// more while gateways announce theirs to a new bucket, and where the key was written. It is called
+// again after a conflict, and after a missing response: then its earlier result may have been
+// written. With fresh the key is read first. change returns where it wrote the key.
 func (w *writer) change(
 	ctx context.Context, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
 ) (place, error) {
@@ -109,7 +112,7 @@ func (w *writer) change(
 	}
 }
 
-// tryChange is one attempt of change. failure is that of the bucket, err that of fn.
+// tryChange is one attempt of change. failure is the error of the bucket, err that of fn.
 func (w *writer) tryChange(
 	ctx context.Context, b *bucket, userID int64, fresh bool, fn func(current content, live []Session, at place) (*content, error),
 ) (at place, failure, err error) {
@@ -126,12 +129,13 @@ func (w *writer) tryChange(
 	}
 	if r != nil && r.epoch == b.epoch {
 		revision = r.revision
-		current.sessions = undead(r.sessions)
+		current.sessions = withoutDead(r.sessions)
 	}
 	next, err := fn(current, w.table.live(r), place{b.epoch, revision})
 	if err != nil || next == nil {
 		if !fresh && !w.table.watches(userID) {
-			// Others may have written it since. What is written proves itself; this must be looked at once more.
+			// Others may have written the key since. A write verifies that; this case must be
+			// retried.
 			return place{}, errConflict, nil
 		}
 		return place{}, nil, err
@@ -151,8 +155,8 @@ func (w *writer) tryChange(
 	return place{b.epoch, revision}, nil, nil
 }
 
-// undead returns the sessions whose gateways are not dead.
-func undead(sessions []Session) []Session {
+// withoutDead returns the sessions whose gateways are not dead.
+func withoutDead(sessions []Session) []Session {
 	rest := make([]Session, 0, len(sessions)+1)
 	for i := range sessions {
 		if !sessions[i].gateway.dead.Load() {
@@ -162,7 +166,8 @@ func undead(sessions []Session) []Session {
 	return rest
 }
 
-// read returns what the bucket has of a user now, with the revision of the marker if the key was removed.
+// read returns the user's record in the bucket, with the revision of the marker if the key was
+// removed.
 func (w *writer) read(ctx context.Context, b *bucket, userID int64) (*record, error) {
 	before := w.table.get(userID)
 	value, revision, err := b.read(ctx, b.keyOf(userID))
@@ -177,15 +182,15 @@ func (w *writer) read(ctx context.Context, b *bucket, userID int64) (*record, er
 	}
 	now := w.table.get(userID)
 	if now != before && now != nil && now.epoch == b.epoch && now.revision > revision {
-		return now, nil // News came meanwhile.
+		return now, nil // News arrived meanwhile.
 	}
 	return w.table.merge(now, c, revision, b.epoch), nil
 }
 
-// electionPause is how long to wait before the servers are asked again who are electing.
+// electionPause is the pause before servers that are in an election are asked again.
 const electionPause = 200 * time.Millisecond
 
-// conflictPause keeps those who compete for a key from doing so in step.
+// conflictPause returns a random pause, so that competitors for a key do not retry in step.
 func conflictPause(conflicts int) time.Duration {
 	if conflicts < 2 {
 		return 0
@@ -200,7 +205,7 @@ func entryOf(userID int64, status wire.UserStatus, live []Session) Entry {
 	return Entry{UserID: userID, Status: status, Sessions: live}
 }
 
-// without returns the content without some sessions, or nil if there are none such.
+// without returns the content without some sessions, or nil if there are none of them.
 func without(c content, gone func(*Session) bool) *content {
 	next := content{status: c.status}
 	for i := range c.sessions {
