@@ -12,14 +12,14 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// codec encodes the frequent calls in the form of protobuf messages, so that a newer program may add fields. Other
-// types than those that implement encodable are mistakes of the program.
+// codec encodes the frequent calls like protobuf messages, so that a newer program may add fields.
+// It supports only types that implement encodable.
 type codec struct{}
 
-// encodable is a type of this package that codec can carry.
+// encodable is a type of this package that codec supports.
 type encodable interface {
 	append(b []byte) []byte
-	// set takes one field. A number is in n, bytes are in data and belong to the receiver.
+	// set sets one field, with a number in n or bytes in data. The receiver owns the bytes.
 	set(number protowire.Number, n uint64, data []byte) error
 }
 

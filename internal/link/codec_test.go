@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// values are what the codec carries. Together they set every field.
+// values are values for the codec. Together they set every field.
 func values() map[string]encodable {
 	return map[string]encodable{
 		"empty request": &Request{Payload: []byte{}},
@@ -58,14 +58,15 @@ func TestCodec(t *testing.T) {
 				t.Errorf("%+v came back as %+v", value, got)
 			}
 			for i := range data {
-				// Whatever was cut off, it must not panic.
+				// Truncated data must not panic.
 				_ = codec{}.Unmarshal(data[:i], reflect.New(reflect.TypeOf(value).Elem()).Interface())
 			}
 		})
 	}
 }
 
-// TestProto reads what the codec writes as link.proto says, and has the codec read what the protobuf library makes of that.
+// TestProto decodes the output of the codec according to link.proto, and has the codec decode the
+// encoding of the protobuf library.
 func TestProto(t *testing.T) {
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{".", "../../proto"}}),
@@ -98,7 +99,7 @@ func TestProto(t *testing.T) {
 		if err := (codec{}).Unmarshal(data, got); err != nil {
 			t.Fatal(err)
 		}
-		// What is empty is absent, so that the lists of bytes of both may differ in being nil.
+		// Empty fields are absent, so an empty list of bytes may become nil.
 		again, err := codec{}.Marshal(got)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +119,7 @@ func TestProto(t *testing.T) {
 	}
 }
 
-// note notes the fields that are set, and finds those that are not declared.
+// note records the fields that are set and returns an error for undeclared ones.
 func note(t *testing.T, m protoreflect.Message, set map[protoreflect.FullName]bool) {
 	t.Helper()
 	if unknown := m.GetUnknown(); len(unknown) > 0 {

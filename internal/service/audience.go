@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// audiences finds out who is told of what.
+// audiences computes who receives a notification.
 type audiences struct {
 	store    *store.DB
 	members  *group.Members
@@ -22,8 +22,8 @@ type audiences struct {
 // audienceChunk bounds how many users of an audience are read at once.
 const audienceChunk = 1000
 
-// read is users whom the store knows, read while they are asked for. next returns at most limit users whose ids are
-// above a given one, in ascending order; nil is the beginning.
+// read returns an audience that is read from the store while it is iterated. next returns at most
+// limit users whose ids are above after, in ascending order; nil means from the beginning.
 func (a audiences) read(ctx context.Context, next func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error)) Audience {
 	ctx = context.WithoutCancel(ctx)
 	return func(yield func([]int64, error) bool) {
@@ -46,28 +46,28 @@ func (a audiences) read(ctx context.Context, next func(ctx context.Context, r st
 	}
 }
 
-// membersOf is the audience of the members of a group.
+// membersOf returns the members of a group.
 func (a audiences) membersOf(ctx context.Context, groupID int64) Audience {
 	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
 		return store.GroupMemberIDsAfter(ctx, r, groupID, after, limit)
 	})
 }
 
-// knownBy is the audience of the users whom a user knows and has not blocked.
+// knownBy returns the users who are related to a user and not blocked.
 func (a audiences) knownBy(ctx context.Context, userID int64) Audience {
 	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
 		return store.KnownUserIDsAfter(ctx, r, userID, after, limit)
 	})
 }
 
-// sortedInto is the audience of the users in a relationship group.
-func (a audiences) sortedInto(ctx context.Context, key store.RelationshipGroupKey) Audience {
+// inRelationshipGroup returns the users in a relationship group.
+func (a audiences) inRelationshipGroup(ctx context.Context, key store.RelationshipGroupKey) Audience {
 	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {
 		return store.RelationshipGroupMemberIDsAfter(ctx, r, key, after, limit)
 	})
 }
 
-// onlyIf is the audience if a switch is on, and nobody otherwise.
+// onlyIf returns the audience if on is true, else nobody.
 func onlyIf(on bool, a Audience) Audience {
 	if !on {
 		return nil
@@ -75,7 +75,7 @@ func onlyIf(on bool, a Audience) Audience {
 	return a
 }
 
-// distinct is the audience with each user once. It remembers whom it has named.
+// distinct removes duplicates from an audience. It keeps the ids that it has returned.
 func distinct(a Audience) Audience {
 	return func(yield func([]int64, error) bool) {
 		seen := make(map[int64]struct{})
@@ -94,8 +94,8 @@ func distinct(a Audience) Audience {
 	}
 }
 
-// fellows is the audience of the members of all groups that a user is in. Who is in several comes several times.
-func (a audiences) fellows(ctx context.Context, userID int64) Audience {
+// coMembers returns the members of all groups of a user, with duplicates.
+func (a audiences) coMembers(ctx context.Context, userID int64) Audience {
 	ctx = context.WithoutCancel(ctx)
 	return func(yield func([]int64, error) bool) {
 		var groups []int64

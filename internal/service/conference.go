@@ -14,11 +14,11 @@ import (
 
 // A Conference lets a plugin hold meetings: it is the Provider of package meeting.
 type Conference struct {
-	// Plugins returns where the plugin is; nil is nowhere.
+	// Plugins returns the plugins; nil means none.
 	Plugins func() *plugin.Calls
 }
 
-// has returns the plugins if one of them has a function.
+// has returns the plugins if one of them implements a function.
 func (c Conference) has(m *plugin.Method) (*plugin.Calls, bool) {
 	plugins := c.Plugins()
 	return plugins, has(plugins, m)
@@ -30,7 +30,7 @@ func (c Conference) Available() bool {
 	return plugins != nil && (plugins.HasAny(plugin.ConferenceServiceProvider) || slices.ContainsFunc(plugin.ConferenceServiceProvider.Methods, plugins.Has))
 }
 
-// access asks for what lets somebody into a meeting.
+// access asks the plugin for the access data of a meeting.
 func (c Conference) access(ctx context.Context, m *plugin.Method, args ...any) (string, error) {
 	plugins, ok := c.has(m)
 	if !ok {
@@ -43,7 +43,7 @@ func (c Conference) access(ctx context.Context, m *plugin.Method, args ...any) (
 	return access.AccessToken, nil
 }
 
-// notImplemented is the refusal of what the plugin cannot do.
+// notImplemented returns the error for a function that the plugin does not implement.
 func notImplemented(m *plugin.Method) error {
 	return apierr.New(apierr.ConferenceNotImplemented, "no plugin of this server has %s.%s", m.Point.Name, m.Name)
 }

@@ -20,8 +20,8 @@ type conversationHandlers struct {
 	directory *conversation.Directory
 }
 
-// query says how far others have read what the requester wrote to them, or members what was written to
-// groups.
+// query returns how far others have read: for private conversations what the requester wrote, for
+// groups what was written there.
 func (h conversationHandlers) query(ctx context.Context, r *Request, body *wire.QueryConversationsRequest) (Answer, error) {
 	var selection conversation.Selection
 	for _, id := range body.GetUserIds() {
@@ -74,7 +74,7 @@ func (h conversationHandlers) update(ctx context.Context, r *Request, body *wire
 	}}}, nil
 }
 
-// oneTarget refuses a conversation that is neither that of a user nor that of a group, or both.
+// oneTarget returns an error unless exactly one of the ids is set.
 func oneTarget(userID, groupID *int64) error {
 	if (userID == nil) == (groupID == nil) {
 		return apierr.New(apierr.IllegalArgument, "either userId or groupId is required")
@@ -82,7 +82,7 @@ func oneTarget(userID, groupID *int64) error {
 	return nil
 }
 
-// readUntil is the request with the date that counts, which may be that of the server.
+// readUntil returns the request with the effective date, which may be that of the server.
 func readUntil(r *Request, at time.Time) *wire.AppRequest {
 	relay := proto.CloneOf(r.AppRequest)
 	relay.GetUpdateConversationRequest().ReadDate = at.UnixMilli()

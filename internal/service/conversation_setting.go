@@ -57,7 +57,7 @@ func (h conversationHandlers) querySettings(ctx context.Context, r *Request, bod
 		}
 		return out
 	})
-	// Clients rely on the list, even if nothing is in it.
+	// Clients expect the list, even if it is empty.
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_ConversationSettingsList{
 		ConversationSettingsList: &wire.ConversationSettingsList{ConversationSettingsList: list},
 	}}}, nil

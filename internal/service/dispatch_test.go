@@ -41,7 +41,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// FuzzDispatch proves that no bytes of a client do harm.
+// FuzzDispatch proves that no payload causes a failure.
 func FuzzDispatch(f *testing.F) {
 	w := newWorld(f)
 	w.People(1, 2)
@@ -67,13 +67,13 @@ func FuzzDispatch(f *testing.F) {
 	})
 }
 
-// emptyBody returns a request of a kind that says nothing.
+// emptyBody returns an empty request of a kind.
 func emptyBody(kind wire.Kind) proto.Message {
 	r := new(wire.AppRequest).ProtoReflect()
 	return r.NewField(r.Descriptor().Fields().ByNumber(protowire.Number(kind))).Message().Interface()
 }
 
-// TestEmptyRequests proves that no kind fails when clients say nothing, or come as users who have no account.
+// TestEmptyRequests proves that no kind fails on empty requests or on users without account.
 func TestEmptyRequests(t *testing.T) {
 	w := newWorld(t)
 	w.People(1)
@@ -95,7 +95,7 @@ func TestDisabledKinds(t *testing.T) {
 	w.want(apierr.OK, 1, &wire.CreateMessageRequest{RecipientId: proto.Int64(2)})
 }
 
-// TestKindNames proves that the names which the configuration knows are those of the kinds.
+// TestKindNames proves that the names in the configuration are those of the kinds.
 func TestKindNames(t *testing.T) {
 	var want []string
 	for _, kind := range wire.Kinds() {

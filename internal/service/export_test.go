@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Flush waits until everything that was handed over has arrived.
+// Flush waits until all queued notifications have arrived.
 func (n *Notifier) Flush() {
 	n.handing.Wait()
 	var wg sync.WaitGroup
@@ -25,12 +25,13 @@ func (n *Notifier) Flush() {
 	wg.Wait()
 }
 
-// WaitForDepartures has requests answered not before their notifications are on their way, however slow the machine is.
-func WaitForDepartures(t testing.TB) {
-	before := departureTimeout
-	departureTimeout = time.Minute
-	t.Cleanup(func() { departureTimeout = before })
+// WaitForSends removes the time limit for sending notifications before the response, so that tests
+// hold on slow machines.
+func WaitForSends(t testing.TB) {
+	before := pendingSendsTimeout
+	pendingSendsTimeout = time.Minute
+	t.Cleanup(func() { pendingSendsTimeout = before })
 }
 
-// Table has the kinds that are handled.
+// Table returns the handlers by kind.
 func (d *Dispatcher) Table() map[wire.Kind]handler { return d.handlers }

@@ -60,7 +60,8 @@ func (h friendRequestHandlers) update(ctx context.Context, r *Request, body *wir
 	return Answer{Notifications: notifications}, nil
 }
 
-// gainedBy tells a user that somebody has a relationship to them now, as if that user had requested it.
+// gainedBy returns the notification that a user has gained a relationship, as if that user had
+// requested it.
 func gainedBy(r *Request, key store.RelationshipKey) Notification {
 	body := &wire.CreateRelationshipRequest{UserId: key.RelatedUserID, GroupIndex: proto.Int32(store.DefaultRelationshipGroup)}
 	n := Notification{
@@ -75,7 +76,7 @@ func gainedBy(r *Request, key store.RelationshipKey) Notification {
 	return n
 }
 
-// answerOf is the status that an action of a client gives to a request.
+// answerOf converts an action of a client to the status of a request.
 func answerOf(action wire.ResponseAction) (store.RequestStatus, error) {
 	switch action {
 	case wire.ResponseAction_ACCEPT:

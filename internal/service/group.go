@@ -54,7 +54,7 @@ func (h groupHandlers) update(ctx context.Context, r *Request, body *wire.Update
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupUpdated
-	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, members: flags.NotifyGroupMembers,
 	}, nil)}}, nil
 }
@@ -86,7 +86,7 @@ func (h groupHandlers) wireGroups(list []store.Group, version *int64) *wire.AppN
 	}}
 }
 
-// wireGroup is a stored group as clients see it.
+// wireGroup converts a stored group to its wire form.
 func (h groupHandlers) wireGroup(g store.Group) *wire.Group {
 	out := &wire.Group{
 		Id: &g.ID, TypeId: &g.TypeID, CreatorId: &g.CreatorID, OwnerId: &g.OwnerID, Name: g.Name, Intro: g.Intro, Announcement: g.Announcement,
@@ -98,7 +98,7 @@ func (h groupHandlers) wireGroup(g store.Group) *wire.Group {
 	return out
 }
 
-// wireLongs are ids with the version of their list.
+// wireLongs returns ids with the version of their list.
 func wireLongs(list []int64, version *int64) *wire.AppNotification_Data {
 	return &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_LongsWithVersion{
 		LongsWithVersion: &wire.LongsWithVersion{Longs: list, LastUpdatedDate: version},

@@ -9,22 +9,23 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// circle says who is told of what happens in a group.
-type circle struct {
-	// self is whether the requester's other sessions are told in any case. They are told, too, if the members are, or
+// groupAudience selects who is notified of a change in a group.
+type groupAudience struct {
+	// self selects the requester's other sessions. They are notified, too, if the members are, or
 	// if the managers are and the requester is one of them.
 	self bool
-	// concerned are the users whom it is about, and toConcerned is whether they are told.
+	// concerned are the users whom it is about; toConcerned selects them.
 	concerned   []int64
 	toConcerned bool
-	// managers and members are whether the owner and the managers, or all members, are told.
+	// managers selects the owner and the managers, members all members.
 	managers, members bool
-	// others leaves those concerned to toConcerned even if they are members.
+	// others excludes those concerned from the members; only toConcerned selects them then.
 	others bool
 }
 
-// inGroup tells those in the circle of a group. A nil relay is the request as it came.
-func (a audiences) inGroup(ctx context.Context, r *Request, groupID int64, c circle, relay *wire.AppRequest) Notification {
+// inGroup returns the notification for an audience in a group. A nil relay means the request
+// itself.
+func (a audiences) inGroup(ctx context.Context, r *Request, groupID int64, c groupAudience, relay *wire.AppRequest) Notification {
 	n := Notification{Relay: relay, Self: c.self}
 	switch {
 	case c.members:
@@ -50,7 +51,7 @@ func (a audiences) inGroup(ctx context.Context, r *Request, groupID int64, c cir
 	return n
 }
 
-// without is an audience but for some users.
+// without returns an audience except some users.
 func without(a Audience, some []int64) Audience {
 	return func(yield func([]int64, error) bool) {
 		for ids, err := range a {
@@ -62,26 +63,26 @@ func without(a Audience, some []int64) Audience {
 	}
 }
 
-// joined tells of new members, as if the requester had added them.
+// joined returns the notification of a new member, as if the requester had added it.
 func (a audiences) joined(ctx context.Context, r *Request, groupID, userID int64) Notification {
 	body := &wire.CreateGroupMembersRequest{GroupId: groupID, UserIds: []int64{userID}, Role: wire.GroupMemberRole_MEMBER.Enum()}
 	relay := &wire.AppRequest{RequestId: r.RequestId, Kind: &wire.AppRequest_CreateGroupMembersRequest{CreateGroupMembersRequest: body}}
 	return a.added(ctx, r, groupID, relay, userID)
 }
 
-// added tells of new members.
+// added returns the notification of new members.
 func (a audiences) added(ctx context.Context, r *Request, groupID int64, relay *wire.AppRequest, userIDs ...int64) Notification {
 	flags := a.settings().Notification.GroupMemberAdded
-	return a.inGroup(ctx, r, groupID, circle{
+	return a.inGroup(ctx, r, groupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: userIDs, toConcerned: flags.NotifyAddedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, relay)
 }
 
-// removed tells of members who left.
+// removed returns the notification of members who left.
 func (a audiences) removed(ctx context.Context, r *Request, groupID int64, userIDs ...int64) Notification {
 	flags := a.settings().Notification.GroupMemberRemoved
-	return a.inGroup(ctx, r, groupID, circle{
+	return a.inGroup(ctx, r, groupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: userIDs, toConcerned: flags.NotifyRemovedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, nil)

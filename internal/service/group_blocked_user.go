@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// groupBlocklistHandlers answers requests about whom groups keep out.
+// groupBlocklistHandlers answers requests about the blocked users of groups.
 type groupBlocklistHandlers struct {
 	audiences
 	blocklist *group.Blocklist
@@ -22,7 +22,7 @@ func (h groupBlocklistHandlers) create(ctx context.Context, r *Request, body *wi
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupBlockedUserAdded
-	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{body.GetUserId()}, toConcerned: flags.NotifyBlockedUser,
 		members: flags.NotifyGroupMembers,
 	}, nil)}}, nil
@@ -34,7 +34,7 @@ func (h groupBlocklistHandlers) delete(ctx context.Context, r *Request, body *wi
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupBlockedUserRemoved
-	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{body.GetUserId()}, toConcerned: flags.NotifyUnblockedUser,
 		members: flags.NotifyGroupMembers,
 	}, nil)}}, nil

@@ -44,7 +44,7 @@ func TestGroupBlockedUsers(t *testing.T) {
 		w.want(apierr.OK, 1, unblock)
 		w.wantNotified(1, nil)
 	}
-	// A member leaves by a block, and is told of it like a stranger.
+	// Blocking removes a member, who is notified like others.
 	w.quiet().GroupBlockedUserAdded.NotifyGroupMembers = true
 	member := &wire.CreateGroupBlockedUserRequest{GroupId: id, UserId: 2}
 	w.want(apierr.OK, 1, member)

@@ -32,9 +32,9 @@ func (h groupInvitationHandlers) delete(ctx context.Context, r *Request, body *w
 	return Answer{Notifications: []Notification{h.notification(ctx, r, v, h.settings().Notification.GroupInvitationRecalled)}}, nil
 }
 
-// notification tells of an invitation.
+// notification returns the notification of an invitation.
 func (h groupInvitationHandlers) notification(ctx context.Context, r *Request, v group.Invitation, flags config.NotifyOfInvitation) Notification {
-	return h.inGroup(ctx, r, v.GroupID, circle{
+	return h.inGroup(ctx, r, v.GroupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.InviteeID}, toConcerned: flags.NotifyInvitee,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)
@@ -50,7 +50,7 @@ func (h groupInvitationHandlers) update(ctx context.Context, r *Request, body *w
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupInvitationReplied
-	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, circle{
+	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.InviterID}, toConcerned: flags.NotifyGroupInvitationInviter,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)}
@@ -80,7 +80,7 @@ func (h groupInvitationHandlers) query(ctx context.Context, r *Request, body *wi
 	}
 }
 
-// wireGroupInvitation is an invitation as clients see it.
+// wireGroupInvitation converts an invitation to its wire form.
 func wireGroupInvitation(v group.Invitation) *wire.GroupInvitation {
 	return &wire.GroupInvitation{
 		Id: &v.ID, CreationDate: millis(v.CreationDate), Content: &v.Content, Status: wire.RequestStatus(v.Status).Enum(),

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// memberAdded is what others hear of a user who got into a group without being added by somebody.
+// memberAdded is the notification about a user who joined a group without being added by somebody.
 func memberAdded(groupID, userID int64) *wire.CreateGroupMembersRequest {
 	return &wire.CreateGroupMembersRequest{GroupId: groupID, UserIds: []int64{userID}, Role: wire.GroupMemberRole_MEMBER.Enum()}
 }
@@ -138,7 +138,7 @@ func TestUpdateGroupInvitation(t *testing.T) {
 	w.wantNotified(9, nil)
 	w.want(apierr.OK, 1, &wire.DeleteGroupMembersRequest{GroupId: id, MemberIds: []int64{9}})
 
-	// The reply comes before the news of the member.
+	// The reply precedes the notification of the member.
 	accept.InvitationId = invite()
 	w.Rules.Notification = config.Default().Service.Notification
 	w.want(apierr.OK, 9, accept)

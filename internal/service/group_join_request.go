@@ -32,9 +32,9 @@ func (h groupJoinRequestHandlers) delete(ctx context.Context, r *Request, body *
 	return Answer{Notifications: []Notification{h.notification(ctx, r, v, h.settings().Notification.GroupJoinRequestRecalled)}}, nil
 }
 
-// notification tells of a join request.
+// notification returns the notification of a join request.
 func (h groupJoinRequestHandlers) notification(ctx context.Context, r *Request, v group.JoinRequest, flags config.NotifyOfJoinRequest) Notification {
-	return h.inGroup(ctx, r, v.GroupID, circle{
+	return h.inGroup(ctx, r, v.GroupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)
 }
@@ -49,7 +49,7 @@ func (h groupJoinRequestHandlers) update(ctx context.Context, r *Request, body *
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupJoinRequestReplied
-	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, circle{
+	notifications := []Notification{h.inGroup(ctx, r, v.GroupID, groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{v.RequesterID}, toConcerned: flags.NotifyGroupJoinRequestSender,
 		managers: flags.NotifyGroupOwnerAndManagers, members: flags.NotifyGroupMembers,
 	}, nil)}
@@ -74,7 +74,7 @@ func (h groupJoinRequestHandlers) query(ctx context.Context, r *Request, body *w
 	return listed(found, version, err, data)
 }
 
-// wireGroupJoinRequest is a join request as clients see it.
+// wireGroupJoinRequest converts a join request to its wire form.
 func wireGroupJoinRequest(v group.JoinRequest) *wire.GroupJoinRequest {
 	return &wire.GroupJoinRequest{
 		Id: &v.ID, CreationDate: millis(v.CreationDate), Content: &v.Content, Status: wire.RequestStatus(v.Status).Enum(),

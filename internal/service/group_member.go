@@ -30,7 +30,7 @@ func (h groupMemberHandlers) create(ctx context.Context, r *Request, body *wire.
 	return Answer{Notifications: []Notification{h.added(ctx, r, body.GetGroupId(), nil, body.GetUserIds()...)}}, nil
 }
 
-// roleOf is the role of a member that a client names; the numbers are the same.
+// roleOf converts the role of a member from its wire form; the numbers are the same.
 func roleOf(role *wire.GroupMemberRole) *store.GroupMemberRole {
 	if role == nil {
 		return nil
@@ -49,7 +49,8 @@ func (h groupMemberHandlers) delete(ctx context.Context, r *Request, body *wire.
 	return Answer{Notifications: []Notification{h.removed(ctx, r, body.GetGroupId(), removed...)}}, nil
 }
 
-// leaveToSuccessor hands a group over. Somebody is removed by it only if the owner wants to quit.
+// leaveToSuccessor transfers the ownership of a group. The owner is removed only if that is
+// requested.
 func (h groupMemberHandlers) leaveToSuccessor(ctx context.Context, r *Request, body *wire.DeleteGroupMembersRequest) (Answer, error) {
 	quit := body.GetQuitAfterTransfer()
 	if ids := body.GetMemberIds(); len(ids) > 0 {
@@ -74,7 +75,7 @@ func (h groupMemberHandlers) update(ctx context.Context, r *Request, body *wire.
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.GroupMemberInfoUpdated
-	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), circle{
+	return Answer{Notifications: []Notification{h.inGroup(ctx, r, body.GetGroupId(), groupAudience{
 		self: flags.NotifyRequesterOtherOnlineSessions, concerned: []int64{body.GetMemberId()}, toConcerned: flags.NotifyUpdatedGroupMember,
 		members: flags.NotifyOtherGroupMembers, others: true,
 	}, nil)}}, nil
@@ -108,7 +109,7 @@ func (h groupMemberHandlers) query(ctx context.Context, r *Request, body *wire.Q
 	return answer, cmp.Or(err, failure)
 }
 
-// wireGroupMember is a stored membership as clients see it.
+// wireGroupMember converts a stored membership to its wire form.
 func wireGroupMember(m store.GroupMember) *wire.GroupMember {
 	return &wire.GroupMember{
 		GroupId: &m.GroupID, UserId: &m.UserID, Name: m.Name, Role: wire.GroupMemberRole(m.Role).Enum(), JoinDate: millis(m.JoinDate),

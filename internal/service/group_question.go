@@ -27,7 +27,7 @@ func (h groupQuestionHandlers) create(ctx context.Context, r *Request, body *wir
 	return questionIDs(created), nil
 }
 
-// questionIDs is the answer to a request that made questions.
+// questionIDs returns the answer with the ids of new questions.
 func questionIDs(ids []int64) Answer { return Answer{Data: wireLongs(ids, nil)} }
 
 func (h groupQuestionHandlers) update(ctx context.Context, r *Request, body *wire.UpdateGroupJoinQuestionRequest) (Answer, error) {

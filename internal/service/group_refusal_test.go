@@ -13,18 +13,18 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// club is a group with everybody whom its rules tell apart.
+// club is a group with one user for each case that its rules distinguish.
 type club struct {
 	*world
 	id int64
 }
 
-// The people around a club. The enemy is blocked by it.
+// The users of a club. The enemy is blocked.
 const (
 	owner, manager, member, mate, enemy, stranger = 1, 2, 3, 4, 8, 9
 )
 
-// newClubs returns a function that founds a club of a type of its own.
+// newClubs returns a function that creates a club with a group type of its own.
 func newClubs(t *testing.T) func(store.GroupType) *club {
 	w := newWorld(t)
 	w.People(owner, manager, member, mate, enemy, stranger)

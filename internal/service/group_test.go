@@ -185,7 +185,7 @@ func TestQueryGroups(t *testing.T) {
 	w.want(apierr.AlreadyUpToDate, 99, &wire.QueryJoinedGroupIdsRequest{})
 }
 
-// wantIDs checks which things are in a list, in order.
+// wantIDs compares the ids of a list, in order.
 func wantIDs[T interface{ GetId() int64 }](t *testing.T, list []T, want ...int64) {
 	t.Helper()
 	var got []int64

@@ -17,14 +17,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// One service at a time has a conversation and delivers everything of it, so that all members get it in one order. Gateways send new
-// messages there. What does not name its conversation, or comes from elsewhere, is passed on by the service that gets it.
+// At any time one service owns a conversation and delivers all its notifications, so that all
+// members get them in the same order. Gateways send new messages to the owner. A service that gets
+// requests without the conversation, or messages from elsewhere, forwards them to the owner.
 
 // handOverTimeout is how long a message may wait for its turn at another service.
 const handOverTimeout = 5 * time.Second
 
-// passOn lets the service that has the conversation answer the edit of a message, which does not name the conversation. It
-// reports false for other requests, and if no other service can be asked.
+// passOn forwards the edit of a message, which does not name the conversation, to the service that
+// owns it. passed is false for other requests, and if no other service can be called.
 func (d *Dispatcher) passOn(ctx context.Context, r *link.Request) (answer *link.Response, passed bool, err error) {
 	head, err := wire.ParseHead(r.Payload)
 	if err != nil || head.Kind != wire.KindUpdateMessage || d.node.Cluster().Exclusive() {
@@ -47,8 +48,9 @@ func (d *Dispatcher) passOn(ctx context.Context, r *link.Request) (answer *link.
 	return answer, true, err
 }
 
-// handOver lets the service that has the conversation of a message deliver it, and delivers it itself if that cannot be. It returns
-// when the message is on its way, and does not wait for its turn: a plugin may have sent it because of a message whose turn it is.
+// handOver makes the owner of the message's conversation deliver it, and delivers it itself if that
+// fails. It returns when the message was sent and does not wait for its turn: a plugin may have
+// sent it while handling a message whose turn it is.
 func (n *Notifier) handOver(m store.Message, e task) error {
 	notification, err := wire.MarshalOptions.Marshal(e.notification)
 	if err != nil {
@@ -83,15 +85,16 @@ func (n *Notifier) handOver(m store.Message, e task) error {
 	return nil
 }
 
-// takeOver delivers what another service has stored when it is its turn, or when its time is up. It answers when that is on its way.
+// takeOver delivers, when its turn comes or its time is up, what another service has stored. The
+// returned function returns when that was sent.
 func (d *Dispatcher) takeOver(h *link.Handed) func(context.Context) (*struct{}, error) {
 	turn := d.turns.Take(h.Conversation)
 	return func(ctx context.Context) (*struct{}, error) {
-		sent := newDepartures()
+		sent := newPendingSends()
 		defer sent.wait()
 		defer turn.End()
 		m := store.Message{SenderID: h.SenderID, TargetID: h.TargetID, IsGroupMessage: h.IsGroup}
-		e := task{ctx: context.WithoutCancel(ctx), notification: new(wire.AppNotification), requester: h.SenderID, self: h.ToSender, device: h.Device, departures: sent}
+		e := task{ctx: context.WithoutCancel(ctx), notification: new(wire.AppNotification), requester: h.SenderID, self: h.ToSender, device: h.Device, pendingSends: sent}
 		if err := proto.Unmarshal(h.Notification, e.notification); err != nil {
 			return nil, fmt.Errorf("decode the notification: %w", err)
 		}

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// keys remembers the requests that clients send again.
+// keys stores the idempotency keys of requests.
 type keys struct {
 	settings func() config.Service
 	clock    func() time.Time
@@ -28,19 +28,20 @@ const (
 	maxKeyLength = 128
 	// keySize is how many bytes of a key are stored.
 	keySize = 16
-	// relayLifetime is for how long the key of a gateway is remembered: longer than a gateway sends a request again.
+	// relayLifetime is how long the key of a gateway is kept: longer than a gateway repeats a
+	// request.
 	relayLifetime = 5 * time.Minute
 )
 
-// ofMessage returns what identifies a request to send a message: the key that the client says, else that of the gateway;
-// nil is nothing.
+// ofMessage returns the key of a request to send a message: that of the client, else that of the
+// gateway; nil means none.
 func (k keys) ofMessage(r *Request) (*message.Key, error) {
 	text, ok, err := clientKey(r.AppRequest)
 	switch {
 	case err != nil:
 		return nil, err
 	case ok:
-		// Devices of a user may choose the same keys.
+		// Devices of a user may use the same keys.
 		sum := sha256.Sum256([]byte(r.Device.String() + " " + text))
 		return &message.Key{Value: sum[:keySize], Lifetime: k.lifetime(), Repeated: r.repeated}, nil
 	case r.key != nil:
@@ -49,18 +50,18 @@ func (k keys) ofMessage(r *Request) (*message.Key, error) {
 	return nil, nil
 }
 
-// lifetime is for how long the keys of clients are remembered.
+// lifetime returns how long the keys of clients are kept.
 func (k keys) lifetime() time.Duration {
 	return max(time.Duration(k.settings().Message.IdempotencyKeyLifetimeMinutes)*time.Minute, relayLifetime)
 }
 
-// once lets a request with an idempotency key make one thing that has an id, however often it comes. handle must make it in
-// one transaction, which r.once remembers.
+// once makes a request with an idempotency key create one object with an id, however often it
+// arrives. handle must create it in one transaction, which stores r.once.
 func (k keys) once(handle handler) handler {
 	return k.onceAs(func(ids []int64) Answer { return long(ids[0]) }, handle)
 }
 
-// onceAs is once for a request that is answered in another way than with one id.
+// onceAs is once for requests whose answer is not a single id.
 func (k keys) onceAs(known func(ids []int64) Answer, handle handler) handler {
 	return func(ctx context.Context, r *Request) (Answer, error) {
 		text, ok, err := clientKey(r.AppRequest)
@@ -70,12 +71,12 @@ func (k keys) onceAs(known func(ids []int64) Answer, handle handler) handler {
 		if !ok {
 			return handle(ctx, r)
 		}
-		// Requests of different kinds may have the same keys.
+		// Requests of different kinds may use the same keys.
 		sum := sha256.Sum256([]byte(wire.KindOf(r.AppRequest).String() + " " + r.Device.String() + " " + text))
 		r.once = &store.MessageKey{SenderID: r.UserID, Key: sum[:keySize], ExpiryDate: k.clock().Add(k.lifetime())}
 		answer, err := handle(ctx, r)
 		if errors.Is(err, store.ErrDuplicateKey) {
-			// A transaction of the same request was committed meanwhile.
+			// A transaction of the same request was committed concurrently.
 			answer, err = handle(ctx, r)
 		}
 		if request, ok := errors.AsType[*store.KnownRequest](err); ok {
@@ -85,7 +86,7 @@ func (k keys) onceAs(known func(ids []int64) Answer, handle handler) handler {
 	}
 }
 
-// clientKey returns the key that a client gave a request.
+// clientKey returns the key that a client gave to a request; ok is false if there is none.
 func clientKey(r *wire.AppRequest) (key string, ok bool, err error) {
 	for _, attribute := range r.GetCustomAttributes() {
 		list := attribute.GetListValue()

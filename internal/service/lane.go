@@ -5,31 +5,31 @@ package service
 import "time"
 
 const (
-	// laneLength is how many notifications may wait in a lane before those who make more have to wait.
+	// laneLength is the capacity of a lane's queue; senders block when it is full.
 	laneLength = 1024
 	// maxBehind is how many calls of a lane may wait for gateways that do not answer.
 	maxBehind = 16_384
-	// stall is how long a lane waits for a gateway before it goes on with what is for others.
+	// stall is how long a lane waits for a gateway before it continues with others.
 	stall = 100 * time.Millisecond
 )
 
-// A lane carries notifications one after another. A gateway that does not answer, such as one that was just killed,
-// holds up what is for itself alone: that stays in its order, and the lane goes on for the others. The next life of a
-// gateway does not wait for the one before.
+// A lane sends notifications one after another. A gateway that does not answer, for instance
+// because it was just killed, delays only what is for itself, in order; the lane continues for the
+// others. A new incarnation of a gateway does not wait for the former one.
 type lane struct {
-	// tasks has pointers because there are many lanes, most of which are never full.
+	// tasks has pointers because there are many lanes whose queues are rarely full.
 	tasks chan *task
-	// calls has an element for each call that has begun or waits for one before it.
+	// calls has an element for each call that runs or waits for an earlier one.
 	calls chan struct{}
 
-	// What follows belongs to the goroutine of the lane.
+	// The following fields are used only by the lane's goroutine.
 
-	// behind is the last call to each gateway that the lane did not see the end of.
+	// behind is the last unfinished call to each gateway.
 	behind map[string]begun
 	timer  *time.Timer
 }
 
-// begun is a call to one life of a gateway; done is closed when it has ended.
+// begun is a call to one incarnation of a gateway; done is closed when it has ended.
 type begun struct {
 	life string
 	done <-chan struct{}
@@ -41,8 +41,9 @@ func newLane() *lane {
 	return l
 }
 
-// call begins a call to a gateway, after those to the same life of it before. spawn starts a goroutine. The result is
-// closed when the call has ended; fresh means that no other is waited for.
+// call starts a call to a gateway, after earlier calls to the same incarnation. spawn starts a
+// goroutine. done is closed when the call has ended; fresh is true if it does not wait for another
+// one.
 func (l *lane) call(node, life string, spawn func(func()), do func()) (done <-chan struct{}, fresh bool) {
 	last := l.behind[node]
 	before := last.done
@@ -72,7 +73,7 @@ func (l *lane) call(node, life string, spawn func(func()), do func()) (done <-ch
 	return end, before == nil
 }
 
-// await waits for calls, but not for long.
+// await waits for calls, up to a limit.
 func (l *lane) await(calls map[string]<-chan struct{}) {
 	if len(calls) == 0 {
 		return

@@ -4,7 +4,8 @@ package service
 
 import "testing"
 
-// TestNextLifeOfGateway proves that what is for a gateway that came back does not wait for what was for the dead one.
+// TestNextLifeOfGateway proves that calls to a restarted gateway do not wait for those to the dead
+// one.
 func TestNextLifeOfGateway(t *testing.T) {
 	l, release := newLane(), make(chan struct{})
 	spawn := func(fn func()) { go fn() }

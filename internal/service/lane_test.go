@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestSilentGateway lets a gateway not answer: who is elsewhere gets the messages all the same, and who is there gets
-// them in their order when it answers again.
+// TestSilentGateway blocks a gateway: users elsewhere get their messages, and users there get them
+// in order when it answers again.
 func TestSilentGateway(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2, 3)

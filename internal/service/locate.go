@@ -12,10 +12,10 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// locateTime is how long a lane waits until it is known where recipients are.
+// locateTime is how long a lane waits for the location of recipients.
 const locateTime = 2 * time.Second
 
-// locate returns the gateways of users. unknown are users of whom nobody says in time whether they are online.
+// locate returns the gateways of users. unknown are users whose location is not known in time.
 func (n *Notifier) locate(ctx context.Context, ids []int64) (found []presence.Destination, unknown []int64) {
 	found, unknown = n.presence.Locate(ctx, ids)
 	if len(unknown) == 0 {
@@ -32,7 +32,7 @@ func (n *Notifier) locate(ctx context.Context, ids []int64) (found []presence.De
 	return found, unknown
 }
 
-// missEverywhere has users told that they missed a notification who may be at any gateway.
+// missEverywhere records at every gateway that users, who may be there, missed a notification.
 func (n *Notifier) missEverywhere(ctx context.Context, d *link.Delivery) {
 	gateways := n.node.Cluster().Lives(role.Gateway)
 	n.logger.WarnContext(ctx, "could not find out where users are; those who are online are told to connect again", "users", len(d.Recipients), "gateways", len(gateways))

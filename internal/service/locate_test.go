@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestUnknownRecipients sends a message to a user of whom nobody says where the sessions are: every gateway is told to close
-// them, so that the client asks for what it missed.
+// TestUnknownRecipients sends a message to a user whose sessions cannot be located: every gateway
+// is asked to close them, so that the client queries what it missed.
 func TestUnknownRecipients(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2)

@@ -40,8 +40,8 @@ func (h meetingHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 // invitationType is the first record of a system message that invites to a meeting.
 const invitationType = 2
 
-// invite sends an invitation to those who shall meet the creator. Whatever becomes of it, the meeting is there: who did
-// not get it finds the meeting by a query.
+// invite sends invitations to the invited users. The meeting exists even if that fails: users
+// without invitation find it by a query.
 func (h meetingHandlers) invite(ctx context.Context, r *Request, m store.Meeting, attributes []*wire.Value) {
 	invitation := wireMeeting(m)
 	invitation.Password, invitation.AccessToken, invitation.CustomAttributes = nil, nil, attributes
@@ -88,7 +88,7 @@ func (h meetingHandlers) query(ctx context.Context, r *Request, body *wire.Query
 	}}}, nil
 }
 
-// wireMeeting is a meeting as clients see it.
+// wireMeeting converts a meeting to its wire form.
 func wireMeeting(m store.Meeting) *wire.Meeting {
 	return &wire.Meeting{
 		Id: m.ID, UserId: m.UserID, GroupId: m.GroupID, CreatorId: m.CreatorID, AccessToken: m.AccessToken, Name: m.Name, Intro: m.Intro,
@@ -142,8 +142,9 @@ func (h meetingHandlers) updateInvitation(ctx context.Context, r *Request, body 
 	return a, nil
 }
 
-// notifications tells the participants of a meeting, and the requester's other sessions, who are told in any case if the
-// participants are. The participants get forOthers instead of the request, if it is not nil.
+// notifications returns the notifications for the participants of a meeting and for the requester's
+// other sessions, which are always notified if the participants are. If forOthers is not nil, the
+// participants get it instead of the request.
 func (h meetingHandlers) notifications(ctx context.Context, m store.Meeting, flags config.NotifyOfMeeting, forOthers *wire.AppRequest) []Notification {
 	self := flags.NotifyRequesterOtherOnlineSessions || flags.NotifyMeetingParticipants
 	to := onlyIf(flags.NotifyMeetingParticipants, h.participants(ctx, m))
@@ -153,7 +154,7 @@ func (h meetingHandlers) notifications(ctx context.Context, m store.Meeting, fla
 	return []Notification{{Self: self}, {To: to, Relay: forOthers}}
 }
 
-// participants is the audience of those who are invited to a meeting and of its creator.
+// participants returns the invited users of a meeting and its creator.
 func (h meetingHandlers) participants(ctx context.Context, m store.Meeting) Audience {
 	if m.GroupID == nil {
 		return users(m.CreatorID, *m.UserID)

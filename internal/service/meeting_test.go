@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// conference is a plugin that holds meetings. It refuses those with the name "full", and breaks at others.
+// conference is a plugin that holds meetings. It refuses those named "full", and fails at others.
 const conference = `
   open = new Map();
   createMeeting(requesterId, meeting, options) {
@@ -36,14 +36,14 @@ const conference = `
   countActiveMeetingsByUserId(userId) { return [...this.open.values()].filter((id) => id === userId).length; }
   async acceptMeetingInvitation(requesterId, meetingId) { return { accessToken: requesterId + ' enters ' + meetingId }; }`
 
-// withConference lets meetings be held, as many as anybody wants.
+// withConference enables meetings without a limit.
 func (w *world) withConference() *notebook {
 	w.T.Helper()
 	w.Rules.Conference.Meeting.Quota.MaxActiveMeetingCountPerUser = 0
 	return w.plugins("ConferenceServiceProvider", conference)
 }
 
-// meetingsOf are the meetings that a user sees.
+// meetingsOf returns the meetings that a user sees.
 func (w *world) meetingsOf(userID int64, query *wire.QueryMeetingsRequest) []*wire.Meeting {
 	w.T.Helper()
 	found := w.want(apierr.OK, userID, query).Data.GetMeetings()
@@ -61,7 +61,7 @@ func wantMeetings(t *testing.T, got []*wire.Meeting, want ...*wire.Meeting) {
 	}
 }
 
-// TestCreateMeeting creates meetings for a user and for a group, and reads the invitations.
+// TestCreateMeeting creates meetings for a user and for a group, and checks the invitations.
 func TestCreateMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3)
@@ -128,7 +128,7 @@ func TestCreateMeeting(t *testing.T) {
 	wantMeetings(t, w.meetingsOf(3, &wire.QueryMeetingsRequest{UserIds: []int64{3}}), m)
 }
 
-// TestMeetingQuery asks for meetings by each filter.
+// TestMeetingQuery queries meetings by each filter.
 func TestMeetingQuery(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2, 3)
@@ -173,8 +173,8 @@ func TestMeetingQuery(t *testing.T) {
 	}
 }
 
-// meetingFlags are all settings of who is told of something about a meeting, and who is, if the requester is one of two
-// or more.
+// meetingFlags returns the notification settings of meetings, each with the sessions that it
+// selects, if the requester is one of two or more.
 func meetingFlags(requester int64, others ...int64) map[config.NotifyOfMeeting][]session {
 	return map[config.NotifyOfMeeting][]session{
 		{}:                                nil,
@@ -184,7 +184,7 @@ func meetingFlags(requester int64, others ...int64) map[config.NotifyOfMeeting][
 	}
 }
 
-// TestCancelMeeting cancels meetings, and tells others.
+// TestCancelMeeting cancels meetings and checks the notifications.
 func TestCancelMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 4)
@@ -227,7 +227,7 @@ func TestCancelMeeting(t *testing.T) {
 	w.want(apierr.CancelingMeetingIsDisabled, 1, &wire.DeleteMeetingRequest{Id: &later})
 }
 
-// TestUpdateMeeting changes meetings, and tells others, but nobody else of the password.
+// TestUpdateMeeting changes meetings and checks the notifications, which omit the password.
 func TestUpdateMeeting(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3)
@@ -264,7 +264,7 @@ func TestUpdateMeeting(t *testing.T) {
 	wantMeetings(t, w.meetingsOf(1, &wire.QueryMeetingsRequest{}), m)
 }
 
-// TestMeetingInvitations answers invitations, and tells others.
+// TestMeetingInvitations answers invitations and checks the notifications.
 func TestMeetingInvitations(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2, 3, 4)
@@ -301,7 +301,7 @@ func TestMeetingInvitations(t *testing.T) {
 	answer(apierr.AcceptNonexistentMeetingInvitation, 3, 9, nil)
 	answer(apierr.OK, 1, id, nil)
 
-	// The password is for nobody else.
+	// No other user gets the password.
 	locked := w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(3), Password: proto.String("123456")}).Data.GetLong()
 	answer(apierr.AcceptMeetingInvitationWithWrongPassword, 3, locked, nil)
 	w.quiet().MeetingInvitationUpdated = config.NotifyOfMeeting{NotifyMeetingParticipants: true}
@@ -325,7 +325,7 @@ func TestMeetingInvitations(t *testing.T) {
 	w.want(apierr.CancelNonexistentMeeting, 1, &wire.DeleteMeetingRequest{Id: &later})
 }
 
-// TestMeetingRefusals refuses to create meetings.
+// TestMeetingRefusals tries to create invalid meetings.
 func TestMeetingRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2, 3, 4, 5)
@@ -382,7 +382,7 @@ func TestMeetingRefusals(t *testing.T) {
 	w.want(apierr.OK, 1, &wire.CreateMeetingRequest{UserId: proto.Int64(2)})
 }
 
-// TestPartialConference asks a plugin for what it does not do.
+// TestPartialConference calls functions that a plugin does not implement.
 func TestPartialConference(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2)
@@ -398,5 +398,5 @@ func TestPartialConference(t *testing.T) {
 	}
 }
 
-// decimal is an id as plugins see it.
+// decimal returns an id in the form for plugins.
 func decimal(id int64) string { return strconv.FormatInt(id, 10) }

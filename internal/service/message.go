@@ -31,7 +31,7 @@ func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 		SenderID: &r.UserID, SenderIP: r.IP, SenderDevice: r.Device.String(),
 		Text: body.Text, Records: body.GetRecords(), MayBeEmpty: true, BurnAfter: body.BurnAfter,
 		ReferenceID: body.MessageId, PreMessageID: body.PreMessageId, DeliveryDate: date(body.DeliveryDate),
-		Deliver: true, Origin: origin{r.AppRequest, r.kept, r.departures}, Turn: r.turn,
+		Deliver: true, Origin: origin{r.AppRequest, r.kept, r.pendingSends}, Turn: r.turn,
 	}
 	var err error
 	if c.Key, err = h.keys.ofMessage(r); err != nil {
@@ -56,7 +56,7 @@ func (h messageHandlers) create(ctx context.Context, r *Request, body *wire.Crea
 }
 
 func (h messageHandlers) update(ctx context.Context, r *Request, body *wire.UpdateMessageRequest) (Answer, error) {
-	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept, r.departures}, Turn: r.turn}
+	e := message.Edit{Text: body.Text, RecallDate: date(body.RecallDate), Origin: origin{r.AppRequest, r.kept, r.pendingSends}, Turn: r.turn}
 	if records := body.GetRecords(); len(records) > 0 {
 		e.Records = &records
 	}
@@ -95,7 +95,7 @@ func (h messageHandlers) query(ctx context.Context, r *Request, body *wire.Query
 	}}}, nil
 }
 
-// wireMessage is a stored message as clients see it.
+// wireMessage converts a stored message to its wire form.
 func wireMessage(m store.Message) *wire.Message {
 	out := &wire.Message{
 		Id: &m.ID, DeliveryDate: millis(m.DeliveryDate), ModificationDate: millisOrNil(m.ModificationDate), Text: m.Text,
@@ -108,14 +108,14 @@ func wireMessage(m store.Message) *wire.Message {
 	return out
 }
 
-// A Deliverer delivers messages to those who are online: it is that of package message.
+// A Deliverer delivers messages to online users. It implements the Deliverer of package message.
 type Deliverer struct {
 	Notifier *Notifier
-	// Settings returns who is to be told.
+	// Settings returns the notification settings.
 	Settings func() config.Notification
 }
 
-// Deliver hands a message over to the notifier.
+// Deliver queues a message for delivery.
 func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	flags := c.Settings().MessageCreated
 	if d.Event == message.Updated {
@@ -139,10 +139,10 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 		e.self, e.device = true, wire.DeviceType(device)
 	}
 	from, _ := d.Origin.(origin)
-	e.departures = from.departures
+	e.pendingSends = from.pendingSends
 	switch {
 	case e.to == nil && !e.self:
-	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are not part of what a request tells.
+	case from.kept != nil && !m.IsSystemMessage: // Messages of the server itself are no notifications of a request.
 		from.kept.add(conversationOf(m), e)
 	case !d.InTurn && !c.Notifier.node.Cluster().Exclusive():
 		return c.Notifier.handOver(m, e)
@@ -152,7 +152,7 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	return nil
 }
 
-// conversationOf is a number of the conversation of a message, the same in both directions.
+// conversationOf returns a number for the conversation of a message, the same in both directions.
 func conversationOf(m store.Message) int64 {
 	if m.IsGroupMessage {
 		return m.TargetID
@@ -160,7 +160,7 @@ func conversationOf(m store.Message) int64 {
 	return m.TargetID ^ m.SenderID
 }
 
-// conversationKey is what gateways call the conversation of a message.
+// conversationKey returns the key by which gateways identify the conversation of a message.
 func conversationKey(m store.Message) uint64 {
 	if m.IsGroupMessage {
 		return wire.GroupConversationKey(m.TargetID)
@@ -168,8 +168,8 @@ func conversationKey(m store.Message) uint64 {
 	return wire.PrivateConversationKey(m.SenderID, m.TargetID)
 }
 
-// relayOf is what recipients of a message get: the request of the sender, completed by what the server decided. It shares
-// what nobody changes with the request.
+// relayOf returns what recipients of a message get: the request of the sender, completed by what
+// the server decided. It shares immutable parts with the request.
 func relayOf(d message.Delivery) *wire.AppRequest {
 	relay := &wire.AppRequest{}
 	from, _ := d.Origin.(origin)
@@ -208,7 +208,7 @@ func relayOf(d message.Delivery) *wire.AppRequest {
 	return relay
 }
 
-// keepUnknown passes on what a newer client has sent.
+// keepUnknown copies unknown fields, which a newer client has sent.
 func keepUnknown(to, from proto.Message) {
 	if unknown := from.ProtoReflect().GetUnknown(); len(unknown) > 0 {
 		to.ProtoReflect().SetUnknown(unknown)
@@ -235,7 +235,7 @@ func millisOrNil(t *time.Time) *int64 {
 	return millis(*t)
 }
 
-// convert turns each element of a list into something else.
+// convert converts each element of a list.
 func convert[In, Out any](list []In, fn func(In) Out) []Out {
 	out := make([]Out, len(list))
 	for i, in := range list {

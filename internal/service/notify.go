@@ -20,23 +20,23 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A Notification tells users of a request that somebody made.
+// A Notification notifies users of a request.
 type Notification struct {
-	// Relay is what they are told; nil is the request as it came.
+	// Relay is the content; nil means the request itself.
 	Relay *wire.AppRequest
-	// To are the users who are told, in parts, which may be read from the store while they are asked for. The requester
-	// is never among those who are reached by it; nil is nobody.
+	// To are the recipients, in chunks, which may be read from the store during iteration. The
+	// requester is always excluded; nil means nobody.
 	To Audience
-	// Self tells the requester's other sessions.
+	// Self adds the requester's other sessions.
 	Self bool
-	// From is the user who is said to have made the request; 0 is the requester.
+	// From is the user shown as requester; 0 means the requester.
 	From int64
 }
 
-// An Audience is users, in parts. An error ends it.
+// An Audience is a sequence of chunks of users. An error ends it.
 type Audience = iter.Seq2[[]int64, error]
 
-// users is an audience that is known.
+// users returns the audience of the given users.
 func users(ids ...int64) Audience {
 	return func(yield func([]int64, error) bool) {
 		if len(ids) > 0 {
@@ -45,7 +45,7 @@ func users(ids ...int64) Audience {
 	}
 }
 
-// both is one audience after another; nil is nobody.
+// both concatenates two audiences; nil means nobody.
 func both(a, b Audience) Audience {
 	return func(yield func([]int64, error) bool) {
 		for _, audience := range []Audience{a, b} {
@@ -62,26 +62,27 @@ func both(a, b Audience) Audience {
 }
 
 const (
-	// lanes is how many notifications are on their way at a time.
+	// lanes is the number of lanes, which send concurrently.
 	lanes = 32
-	// deliveryTimeout bounds the time that one gateway may take.
+	// deliveryTimeout bounds one call to a gateway.
 	deliveryTimeout = 10 * time.Second
-	// maxRecipients bounds how many users one call to a gateway names, which bounds its size.
+	// maxRecipients is the maximum number of users in one call to a gateway, which bounds its size.
 	maxRecipients = 50_000
-	// maxLater bounds how much is done later at a time.
+	// maxLater bounds the concurrent background work.
 	maxLater = 256
 )
 
-// A Locator knows which gateways hold the sessions of users.
+// A Locator locates the sessions of users.
 type Locator interface {
-	// Locate returns which of the users are on which node, each node once. Users who are offline are on none; unknown are
-	// users who may be online somewhere.
+	// Locate returns the nodes with the users' sessions, each node once. Offline users are on none;
+	// unknown are users who may be online somewhere.
 	Locate(ctx context.Context, userIDs []int64) (found []presence.Destination, unknown []int64)
 }
 
-// A Notifier carries notifications to the gateways of those who shall get them. Notifications with the same key, such
-// as the messages to one user, arrive in the order in which they were handed over. A gateway gets one call for each,
-// however many recipients it holds, and one that does not answer holds up no other.
+// A Notifier sends notifications to the gateways of their recipients. Notifications with the same
+// key, such as the messages to one user, arrive in the order in which they were queued. A gateway
+// gets one call for each, however many recipients it has, and one that does not answer does not
+// delay others.
 type Notifier struct {
 	node     *cluster.Node
 	presence Locator
@@ -89,44 +90,45 @@ type Notifier struct {
 	clock    func() time.Time
 	lanes    [lanes]*lane
 	wg       sync.WaitGroup
-	// busy bounds the work that is done later.
+	// busy bounds the background work.
 	busy chan struct{}
 
 	outletsMu sync.Mutex
-	// outlets are the ways to the gateways.
+	// outlets has one outlet for each gateway.
 	outlets map[string]*outlet
 
-	// ctx ends when nothing is delivered any more.
+	// ctx ends when deliveries stop.
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // Guards stopped, and that nothing is added to senders and handing afterwards.
+	mu      sync.Mutex // Guards stopped; once it is set, nothing is added to senders and handing.
 	stopped bool
 	senders sync.WaitGroup
-	// handing are messages that are handed over to another service.
+	// handing counts messages that are being handed over to another service.
 	handing sync.WaitGroup
-	// done is closed when everything that was handed over has been dealt with.
+	// done is closed when everything queued was processed.
 	done chan struct{}
 }
 
-// task is a notification on its way.
+// task is a queued notification.
 type task struct {
 	ctx          context.Context
 	notification *wire.AppNotification
 	to           Audience
-	// requester is told in all sessions but the one on device, if self is set.
+	// requester is notified in all sessions except the one on device if self is set.
 	requester int64
 	device    wire.DeviceType
 	self      bool
 	// message is set if the notification is a message whose order matters.
 	message *link.MessageOrder
-	// report asks for those who are online nowhere.
+	// report requests the users who are offline.
 	report bool
-	// job is done in the place of everything else, if it is set. It gets the lane that it runs in.
+	// job replaces everything else if it is set. It gets the lane that it runs in.
 	job func(*lane)
-	// departures are told when the notification is on its way. departed is the one of this task, since it was handed over.
-	departures *departures
-	departed   func()
+	// pendingSends is notified when the notification is sent. markSent completes the entry of this
+	// task, which was added when it was queued.
+	pendingSends *pendingSends
+	markSent     func()
 }
 
 // NewNotifier starts a notifier that sends by the node.
@@ -146,14 +148,14 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 				} else {
 					n.run(l, *e)
 				}
-				e.departed()
+				e.markSent()
 			}
 		})
 	}
 	return n
 }
 
-// Stop lets what was handed over arrive, until the context ends: then what is left is given up.
+// Stop waits until everything queued was sent. When the context ends, it drops the rest.
 func (n *Notifier) Stop(ctx context.Context) error {
 	n.mu.Lock()
 	first := !n.stopped
@@ -171,7 +173,7 @@ func (n *Notifier) Stop(ctx context.Context) error {
 	}
 }
 
-// drain waits for the last notifications. Those who hand them over may wait for room in a lane.
+// drain waits for the last notifications. Senders may still wait for space in a lane.
 func (n *Notifier) drain() {
 	defer close(n.done)
 	defer n.cancel()
@@ -183,14 +185,14 @@ func (n *Notifier) drain() {
 	n.wg.Wait()
 }
 
-// notify tells of a request.
+// notify sends a notification of a request.
 func (n *Notifier) notify(ctx context.Context, r *Request, note Notification) {
 	if e, ok := newTask(ctx, r, note); ok {
 		n.send(r.UserID, e)
 	}
 }
 
-// newTask is what tells of a request; it reports false if there is nobody to tell.
+// newTask returns the task of a notification; ok is false if there is no recipient.
 func newTask(ctx context.Context, r *Request, note Notification) (e task, ok bool) {
 	if note.To == nil && !note.Self {
 		return e, false
@@ -201,7 +203,7 @@ func newTask(ctx context.Context, r *Request, note Notification) (e task, ok boo
 	}
 	return task{
 		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
-		to: note.To, requester: r.UserID, device: r.Device, self: note.Self, departures: r.departures,
+		to: note.To, requester: r.UserID, device: r.Device, self: note.Self, pendingSends: r.pendingSends,
 	}, true
 }
 
@@ -223,14 +225,14 @@ func (n *Notifier) send(key int64, e task) {
 
 // enqueue puts a task into the lane of its key.
 func (n *Notifier) enqueue(key int64, e *task) {
-	e.departed = e.departures.add()
+	e.markSent = e.pendingSends.add()
 	n.laneOf(key).tasks <- e
 }
 
 // laneOf returns the lane of a key.
 func (n *Notifier) laneOf(key int64) *lane { return n.lanes[uint64(key)%lanes] }
 
-// later does work that nobody waits for; the notifier waits for it when it stops.
+// later runs work in the background; Stop waits for it.
 func (n *Notifier) later(work func()) {
 	n.busy <- struct{}{}
 	n.wg.Go(func() {
@@ -239,8 +241,8 @@ func (n *Notifier) later(work func()) {
 	})
 }
 
-// run carries a notification to the gateways, in the goroutine of the lane. It returns the recipients who are online
-// nowhere, if that was asked for.
+// run sends a notification to the gateways, in the goroutine of the lane. It returns the offline
+// recipients if report is set.
 func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	e.notification.Timestamp = n.clock().UnixMilli()
 	payload, err := wire.MarshalOptions.Marshal(e.notification)
@@ -287,17 +289,17 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 				n.miss(o, delivery)
 				continue
 			}
-			departed := e.departures.add()
+			markSent := e.pendingSends.add()
 			deliver := func() {
 				defer o.end()
-				defer departed()
-				n.deliver(e.ctx, o, delivery, departed)
+				defer markSent()
+				n.deliver(e.ctx, o, delivery, markSent)
 			}
 			done, fresh := l.call(node, o.life, n.wg.Go, deliver)
 			if fresh || calls[node] != nil {
 				calls[node] = done
 			} else {
-				departed()
+				markSent()
 			}
 		}
 	}
@@ -305,7 +307,7 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 	return offline
 }
 
-// missing are the users who are in none of the places and not unknown.
+// missing returns the users who are in none of the places and not unknown.
 func missing(ids []int64, places map[string][]int64, unknown []int64) (absent []int64) {
 	present := make(map[int64]bool)
 	for _, id := range unknown {
@@ -324,7 +326,7 @@ func missing(ids []int64, places map[string][]int64, unknown []int64) (absent []
 	return absent
 }
 
-// withoutUser returns the ids but one, sharing them if it is not among them.
+// withoutUser returns the ids except one, without copying if it is not among them.
 func withoutUser(ids []int64, one int64) []int64 {
 	if !slices.Contains(ids, one) {
 		return ids

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestNotifierStopsInTime proves that Stop returns when its context ends, even if somebody waits for room in a lane that
-// does not move, and that nothing is left when the lane moves again.
+// TestNotifierStopsInTime proves that Stop returns when its context ends, even if a sender waits
+// for space in a blocked lane, and that the queue is processed when the lane continues.
 func TestNotifierStopsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNotifier(nil, nil, slog.New(slog.DiscardHandler), nil)
@@ -26,7 +26,7 @@ func TestNotifierStopsInTime(t *testing.T) {
 				n.send(0, work)
 			}
 		}()
-		synctest.Wait() // One is worked on, the lane is full, and one waits for room.
+		synctest.Wait() // One runs, the queue is full, and one waits for space.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := n.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -36,7 +36,7 @@ func TestNotifierStopsInTime(t *testing.T) {
 		if err := n.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// The last one was handed over after the notifier had begun to stop.
+		// The last one was queued after the notifier had begun to stop.
 		if done != laneLength+2 {
 			t.Errorf("%d notifications were worked on", done)
 		}

@@ -18,47 +18,50 @@ import (
 )
 
 const (
-	// maxOutlet is how many deliveries may be on their way to one gateway. A gateway that does not answer cannot fill a lane
-	// with them.
+	// maxOutlet is the maximum number of concurrent deliveries to one gateway. So a gateway that
+	// does not answer cannot fill a lane.
 	maxOutlet = maxBehind / 4
-	// outletPatience is how long a lane waits for a gateway with so many before it goes on without.
+	// outletPatience is how long a lane waits for a gateway at that limit before it skips it.
 	outletPatience = time.Second
-	// maxMissed is how many users are remembered who missed something; if there are more, all users of the gateway are
-	// told.
+	// maxMissed is how many users with missed notifications are remembered; above that, all users
+	// of the gateway count as such.
 	maxMissed = 100_000
-	// maxSkew is by how much the clocks of two nodes may differ.
+	// maxSkew is the tolerated difference between the clocks of two nodes.
 	maxSkew = 250 * time.Millisecond
 	// retryMin and retryMax bound the pause between two attempts to reach a gateway.
 	retryMin, retryMax = 50 * time.Millisecond, time.Second
 )
 
-// An outlet is the way to one life of a gateway. Whoever misses something because the gateway could not be reached is told
-// to connect again, and then asks for what is new: nobody stays connected without knowing that something is missing.
+// An outlet tracks the deliveries to one incarnation of a gateway. If users miss something because
+// the gateway could not be reached, their sessions are closed; they reconnect and query what is
+// new. So no session stays open that silently missed something.
 type outlet struct {
 	node, life string
-	// slots has an element for each delivery on its way.
+	// slots has an element for each delivery under way.
 	slots chan struct{}
 
 	mu sync.Mutex
-	// full is since when there was no room; zero is not.
+	// full is since when all slots are taken, or zero.
 	full time.Time
-	// missed are the users who missed something; everybody stands for all users of the gateway.
+	// missed are the users who missed something; everybody is true if all users of the gateway may
+	// have.
 	missed    map[int64]struct{}
 	everybody bool
-	// others are users whose other devices missed something, with the device that did not.
+	// others are users who missed something on all devices except the given one.
 	others  map[link.Session]struct{}
 	healing bool
-	// down says that the last delivery failed.
+	// down is true if the last delivery failed.
 	down bool
 }
 
-// outlet returns the way to one life of a gateway.
+// outlet returns the outlet of the gateway's current incarnation.
 func (n *Notifier) outlet(node string) *outlet {
 	life := n.node.Cluster().Life(node)
 	n.outletsMu.Lock()
 	defer n.outletsMu.Unlock()
 	o := n.outlets[node]
-	// While NATS has come back empty nobody knows which life the gateway has: it is the one that it had.
+	// While NATS has come back empty, the incarnation of the gateway is unknown: assume the former
+	// one.
 	if o == nil || life != "" && o.life != life {
 		o = &outlet{node: node, life: life, slots: make(chan struct{}, maxOutlet), missed: map[int64]struct{}{}, others: map[link.Session]struct{}{}}
 		n.outlets[node] = o
@@ -66,7 +69,7 @@ func (n *Notifier) outlet(node string) *outlet {
 	return o
 }
 
-// begin takes a slot. It reports false if there is none for too long.
+// begin takes a slot. It reports false if none becomes free in time.
 func (o *outlet) begin() bool {
 	select {
 	case o.slots <- struct{}{}:
@@ -92,7 +95,7 @@ func (o *outlet) begin() bool {
 	}
 }
 
-// end gives the slot back.
+// end releases the slot.
 func (o *outlet) end() {
 	<-o.slots
 	o.mu.Lock()
@@ -100,7 +103,7 @@ func (o *outlet) end() {
 	o.full = time.Time{}
 }
 
-// miss notes the users who missed a notification and reports whether somebody must begin to tell them.
+// miss records the users who missed a notification and reports whether the caller must start heal.
 func (o *outlet) miss(users []int64, except *link.Session) (begin bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +124,7 @@ func (o *outlet) miss(users []int64, except *link.Session) (begin bool) {
 	return begin
 }
 
-// take returns what sessions have to be closed, and nothing when there is nobody any more who has to be told.
+// take returns and clears the sessions to close, or nil if there are none left.
 func (o *outlet) take() (all []*link.Disconnection) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,7 +149,7 @@ func (o *outlet) take() (all []*link.Disconnection) {
 	return all
 }
 
-// devicesBut returns all types of devices but one.
+// devicesBut returns all device types except one.
 func devicesBut(one wire.DeviceType) (others []wire.DeviceType) {
 	for device := range wire.DeviceType_name {
 		if other := wire.DeviceType(device); other != one {
@@ -156,7 +159,7 @@ func devicesBut(one wire.DeviceType) (others []wire.DeviceType) {
 	return others
 }
 
-// note notes how a delivery ended and reports whether that is news.
+// note records the result of a delivery and reports whether the state changed.
 func (o *outlet) note(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -165,7 +168,7 @@ func (o *outlet) note(err error) bool {
 	return changed
 }
 
-// gone reports whether the life of the gateway has certainly ended, and its sessions with it.
+// gone reports whether the incarnation of the gateway, and so its sessions, have certainly ended.
 func (n *Notifier) gone(o *outlet) bool {
 	c, life := n.node.Cluster(), o.life
 	if life == "" {
@@ -176,8 +179,8 @@ func (n *Notifier) gone(o *outlet) bool {
 	return !alive && certain
 }
 
-// deliver hands a notification to a gateway, for as long as the notifier runs, whatever becomes of ctx. What certainly did not
-// arrive is sent again. sent is called whenever it is on its way.
+// deliver delivers a notification to a gateway, as long as the notifier runs, even if ctx ends.
+// What certainly did not arrive is sent again. sent is called each time it was sent.
 func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sent func()) {
 	ctx, cancel := context.WithTimeout(telemetry.Join(n.ctx, ctx), deliveryTimeout)
 	defer cancel()
@@ -199,14 +202,15 @@ func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sen
 	}
 }
 
-// miss has users told that they missed a notification. It is called by a goroutine that the notifier waits for.
+// miss records and handles users who missed a notification. The notifier must wait for the calling
+// goroutine.
 func (n *Notifier) miss(o *outlet, d *link.Delivery) {
 	if o.miss(d.Recipients, d.Except) {
 		n.wg.Go(func() { n.heal(o) })
 	}
 }
 
-// heal tells the users of a gateway that they missed something, until everybody knows.
+// heal closes the sessions of a gateway that missed something, until none is left.
 func (n *Notifier) heal(o *outlet) {
 	sessions := 0
 	for all := o.take(); len(all) > 0; all = o.take() {
@@ -223,9 +227,9 @@ func (n *Notifier) heal(o *outlet) {
 	}
 }
 
-// disconnect has sessions closed. It reports false if the gateway is gone or the notifier stops.
+// disconnect closes sessions. ok is false if the gateway is gone or the notifier stops.
 func (n *Notifier) disconnect(o *outlet, d *link.Disconnection) (closed int, ok bool) {
-	// Whoever logs in later asks for what is new anyway.
+	// Clients that log in later query what is new anyway.
 	again := *d
 	again.Before = n.node.Cluster().Now().Add(maxSkew)
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {

@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestOutlet fills the way to a gateway that does not answer: a lane waits for it once, not for every notification.
+// TestOutlet fills the outlet of a gateway that does not answer: a lane waits for it once, not for
+// every notification.
 func TestOutlet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outlet{slots: make(chan struct{}, 2), missed: map[int64]struct{}{}, others: map[link.Session]struct{}{}}

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/link"
 )
 
-// ServePasswords lets the node answer gateways that ask whether users may log in with passwords.
+// ServePasswords handles the gateways' calls to verify passwords.
 func ServePasswords(n *cluster.Node, users *user.Directory) error {
 	return cluster.Handle(n, link.VerifyPassword, func(ctx context.Context, c *link.Credentials) (*link.Verdict, error) {
 		err := users.VerifyPassword(ctx, c.UserID, c.Password)
@@ -21,7 +21,7 @@ func ServePasswords(n *cluster.Node, users *user.Directory) error {
 		}
 		refusal, ok := errors.AsType[*apierr.Error](err)
 		if ok && (refusal.Code == apierr.LoginAuthenticationFailed || refusal.Code == apierr.LoggingInUserNotActive) {
-			// A refusal is an answer and nothing for the log.
+			// A refusal is a valid answer and not logged.
 			return &link.Verdict{Code: int32(refusal.Code)}, nil
 		}
 		return nil, err

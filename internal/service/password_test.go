@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestServePasswords asks as a gateway does, in the same process and over the fabric.
+// TestServePasswords calls like a gateway, in the same process and over the fabric.
 func TestServePasswords(t *testing.T) {
 	db := storetest.SQLite(t)
 	users := imtest.New(t, db, imtest.Changes{Users: func(o *user.Options) {

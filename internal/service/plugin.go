@@ -14,23 +14,23 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// has reports whether plugins take part in something. Without plugins it costs next to nothing.
+// has reports whether plugins implement a function. Without plugins it is nearly free.
 func has(plugins *plugin.Calls, m *plugin.Method) bool { return plugins != nil && plugins.Has(m) }
 
-// hooks lets plugins take part in the requests of clients.
+// hooks calls plugins for the requests of clients.
 type hooks struct {
 	plugins  *plugin.Calls
 	notifier *Notifier
 	logger   *slog.Logger
 }
 
-// has reports whether plugins take part in something.
+// has reports whether plugins implement a function.
 func (h hooks) has(m *plugin.Method) bool { return has(h.plugins, m) }
 
-// recording reports whether what plugins do to requests is recorded.
+// recording reports whether the effects of plugins on requests are recorded.
 func (h hooks) recording() bool { return h.plugins != nil && h.plugins.Recording() }
 
-// clientRequest is the request as plugins see it.
+// clientRequest converts the request to its form for plugins.
 func clientRequest(r *Request) *plugin.ClientRequest {
 	out := &plugin.ClientRequest{UserID: r.UserID, DeviceType: r.Device, RequestID: r.GetRequestId(), Request: r.AppRequest}
 	if r.IP.IsValid() {
@@ -45,7 +45,7 @@ func forRequester(ctx context.Context, args []any) context.Context {
 	return plugin.ForUser(ctx, id)
 }
 
-// transform lets plugins change a request. Who made it, and which request of the client's it answers, stays.
+// transform lets plugins change a request, except its requester and id.
 func (h hooks) transform(ctx context.Context, r *Request) error {
 	changed, err := plugin.Pass(plugin.ForUser(ctx, r.UserID), h.plugins, plugin.TransformRequest, clientRequest(r))
 	if err != nil {
@@ -62,7 +62,7 @@ func (h hooks) transform(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// handle lets plugins answer a request instead of the server, and reports whether one did.
+// handle lets plugins answer a request instead of the server; the boolean reports whether one did.
 func (h hooks) handle(ctx context.Context, r *Request) (Answer, bool, error) {
 	result, ok, err := plugin.Ask[*plugin.RequestHandlerResult](plugin.ForUser(ctx, r.UserID), h.plugins, plugin.HandleRequest, clientRequest(r))
 	if err != nil || !ok {
@@ -81,13 +81,14 @@ func (h hooks) handle(ctx context.Context, r *Request) (Answer, bool, error) {
 	return a, true, nil
 }
 
-// collector keeps the notifications of a request until its result is known, because plugins may change them.
+// collector collects the notifications of a request until its result is known, because plugins may
+// change them.
 type collector struct {
 	key   int64
 	tasks []task
 }
 
-// add keeps a job that goes to the lane of key.
+// add adds a task for the lane of key.
 func (c *collector) add(key int64, e task) {
 	if len(c.tasks) == 0 {
 		c.key = key
@@ -95,16 +96,16 @@ func (c *collector) add(key int64, e task) {
 	c.tasks = append(c.tasks, e)
 }
 
-// An origin is what a message comes from: the request of its sender, which recipients get, and where its notification is
-// kept for plugins, and its departures. All may be nil.
+// An origin is where a message comes from: the request of its sender, which recipients get, the
+// collector of its notification, and its pending sends. All may be nil.
 type origin struct {
-	request    *wire.AppRequest
-	kept       *collector
-	departures *departures
+	request      *wire.AppRequest
+	kept         *collector
+	pendingSends *pendingSends
 }
 
-// tell hands over what was collected. The request was answered with success if answer is not nil; plugins see only
-// those.
+// tell sends the collected notifications. answer is nil if the request failed; plugins see only
+// successful requests.
 func (h hooks) tell(ctx context.Context, r *Request, answer *Answer) {
 	c := r.kept
 	if answer == nil {
@@ -119,11 +120,11 @@ func (h hooks) tell(ctx context.Context, r *Request, answer *Answer) {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	h.notifier.send(c.key, task{ctx: ctx, departures: r.departures, job: func(l *lane) { h.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
+	h.notifier.send(c.key, task{ctx: ctx, pendingSends: r.pendingSends, job: func(l *lane) { h.tellByPlugins(ctx, l, r, c.tasks, answer.Data) }})
 }
 
-// tellByPlugins tells what plugins leave of the notifications of a request, and lets them know who could not be told. It
-// runs in the goroutine of the lane.
+// tellByPlugins sends the notifications of a request after plugins changed them, and reports
+// offline users to the plugins. It runs in the goroutine of the lane.
 func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
 	ctx = plugin.ForUser(ctx, r.UserID)
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
@@ -148,7 +149,7 @@ func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []t
 		e := task{
 			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
 			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
-			report: h.has(plugin.AfterNotify), departures: r.departures,
+			report: h.has(plugin.AfterNotify), pendingSends: r.pendingSends,
 		}
 		if i < len(tasks) {
 			e.notification.RequesterId, e.notification.RequestId = tasks[i].notification.RequesterId, tasks[i].notification.RequestId
@@ -167,7 +168,7 @@ func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []t
 	}
 }
 
-// recipients are all users of the task but the requester.
+// recipients returns all users of the task except the requester.
 func (e task) recipients() (all []int64, err error) {
 	if e.to == nil {
 		return nil, nil
@@ -181,7 +182,7 @@ func (e task) recipients() (all []int64, err error) {
 	return all, nil
 }
 
-// NotifyUsers tells users of something that nobody requested. It returns when that is on its way.
+// NotifyUsers sends users a notification without a request. It returns when that was sent.
 func (n *Notifier) NotifyUsers(ctx context.Context, relay *wire.AppRequest, userIDs []int64) error {
 	if relay == nil || wire.KindOf(relay) == 0 {
 		return apierr.New(apierr.IllegalArgument, "notification: a request of a known kind is required")
@@ -196,5 +197,5 @@ func (n *Notifier) NotifyUsers(ctx context.Context, relay *wire.AppRequest, user
 	return nil
 }
 
-// noUser is nobody's id.
+// noUser is an id that no user has.
 const noUser = -1

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestStoragePluginWithoutAFunction proves that a client hears which function is missing.
+// TestStoragePluginWithoutAFunction proves that the error names the missing function.
 func TestStoragePluginWithoutAFunction(t *testing.T) {
 	w := newWorld(t)
 	w.plugins("StorageServiceProvider", "deleteUserProfilePicture() {}")
@@ -24,7 +24,7 @@ func TestStoragePluginWithoutAFunction(t *testing.T) {
 	}
 }
 
-// TestNULIsNamed proves that a client hears why a text cannot be stored.
+// TestNULIsNamed proves that the error says why a text cannot be stored.
 func TestNULIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2)
@@ -38,7 +38,7 @@ func TestNULIsNamed(t *testing.T) {
 	}
 }
 
-// TestPluginKinds requests what only plugins can do, while there is none.
+// TestPluginKinds sends requests that only plugins can handle, without plugins.
 func TestPluginKinds(t *testing.T) {
 	w := newWorld(t)
 	const (

@@ -22,7 +22,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// plugins lets the dispatcher call plugins in JavaScript, each of which has one extension with these functions.
+// plugins installs plugins in JavaScript, each with one extension that has these functions.
 func (w *world) plugins(point string, functions ...string) *notebook {
 	w.T.Helper()
 	notes := &notebook{lines: make(chan string, 100)}
@@ -63,7 +63,7 @@ export default class extends AppPlugin {
 	return notes
 }
 
-// notebook is where plugins write.
+// notebook collects the log lines of plugins.
 type notebook struct{ lines chan string }
 
 func (n *notebook) Enabled(context.Context, slog.Level) bool { return true }
@@ -132,7 +132,7 @@ func TestTransformByPlugins(t *testing.T) {
 	}
 	send(apierr.ServerInternalError, "broken")
 	send(apierr.ServerInternalError, "nothing")
-	send(apierr.NoContent, "other") // User 2 would have found a message; who asks cannot be changed.
+	send(apierr.NoContent, "other") // User 2 would have found a message; the requester cannot be changed.
 }
 
 func TestHandleByPlugins(t *testing.T) {
@@ -246,7 +246,7 @@ func TestStorageByPlugins(t *testing.T) {
 		userPicture, groupPicture = wire.StorageResourceType_USER_PROFILE_PICTURE, wire.StorageResourceType_GROUP_PROFILE_PICTURE
 		attachment                = wire.StorageResourceType_MESSAGE_ATTACHMENT
 	)
-	// Each function says how it was called.
+	// Each function returns how it was called.
 	var functions strings.Builder
 	for _, m := range plugin.StorageServiceProvider.Methods {
 		answer := ""

@@ -8,8 +8,8 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// refuseReaction answers requests about reactions to messages. The protocol has the requests but says nothing of how
-// reactions reach anybody.
+// refuseReaction refuses requests about reactions to messages. The protocol defines the requests
+// but not how reactions are delivered.
 func refuseReaction(context.Context, *Request) (Answer, error) {
 	return Answer{}, apierr.New(apierr.IllegalArgument, "this server does not support reactions to messages")
 }

@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// refusals are the codes that the protocol gives to each kind of request, beyond those that any kind may get. Each is
-// produced by some test of this package, or stands in impossible.
+// refusals are the codes that the protocol defines for each kind of request, in addition to the
+// general ones. Each is produced by some test of this package, or listed in impossible.
 var refusals = map[wire.Kind][]apierr.Code{
 	wire.KindUpdateConversation: {
 		apierr.UpdatingReadDateIsDisabled, apierr.UpdatingReadDateIsDisabledByGroup,
@@ -142,10 +142,10 @@ var refusals = map[wire.Kind][]apierr.Code{
 	wire.KindUpdateConversationSettings:  {apierr.NotRelatedUserToUpdatePrivateConversationSetting, apierr.NotGroupMemberToUpdateGroupConversationSetting},
 }
 
-// impossible are codes that no request of the kind can get, and why.
+// impossible are codes that no request of the kind can get, with the reason.
 var impossible = map[wire.Kind]map[apierr.Code]string{}
 
-// answers notes which codes the tests have got.
+// answers records which codes the tests got.
 type answers struct {
 	mu   sync.Mutex
 	seen map[wire.Kind][]apierr.Code
@@ -164,7 +164,7 @@ func (a *answers) note(kind wire.Kind, code apierr.Code) {
 	}
 }
 
-// missing are the refusals that nobody got, and those that should be impossible and are not.
+// missing returns the refusals that no test got, and those listed as impossible that one did.
 func (a *answers) missing() (complaints []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -183,7 +183,7 @@ func (a *answers) missing() (complaints []string) {
 	return complaints
 }
 
-// complete runs the tests, and fails if all ran and some refusal was not among their answers.
+// complete runs the tests, and fails if all ran and some refusal did not occur.
 type complete struct{ *testing.M }
 
 func (c complete) Run() int {

@@ -66,7 +66,7 @@ func (h relationshipHandlers) query(ctx context.Context, r *Request, body *wire.
 	})
 }
 
-// wireRelationship is a stored relationship as clients see it. They see one group, the first.
+// wireRelationship converts a stored relationship to its wire form, with only the first group.
 func wireRelationship(r store.Relationship) *wire.UserRelationship {
 	out := &wire.UserRelationship{
 		OwnerId: &r.OwnerID, RelatedUserId: &r.RelatedUserID, Name: r.Name, BlockDate: millisOrNil(r.BlockDate),

@@ -33,7 +33,7 @@ func (h relationshipGroupHandlers) update(ctx context.Context, r *Request, body 
 		return Answer{}, err
 	}
 	flags := h.settings().Notification.OneSidedRelationshipGroupUpdated
-	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyRelationshipGroupMembers, h.sortedInto(ctx, key))), nil
+	return told(flags.NotifyRequesterOtherOnlineSessions, onlyIf(flags.NotifyRelationshipGroupMembers, h.inRelationshipGroup(ctx, key))), nil
 }
 
 func (h relationshipGroupHandlers) delete(ctx context.Context, r *Request, body *wire.DeleteRelationshipGroupRequest) (Answer, error) {

@@ -30,9 +30,9 @@ func newCircle(t *testing.T) *circle {
 	return c
 }
 
-// switched lets user 1 request something four times over, by each setting of two switches, and checks who is told: the
-// phone by the first switch, others by the second. before runs before each request. A nil switch is none, and as if it
-// were off; the relay is the request itself if it is nil.
+// switched sends a request of user 1 four times, with each setting of two switches, and checks the
+// notifications: the first switch selects the phone, the second the others. before runs before each
+// request. A nil switch does not exist and counts as off; a nil relay is the request itself.
 func (c *circle) switched(self, others *bool, before func() (request, relay proto.Message), told ...session) {
 	c.T.Helper()
 	for _, tellSelf := range []bool{true, false} {
@@ -64,7 +64,7 @@ func (c *circle) switched(self, others *bool, before func() (request, relay prot
 	}
 }
 
-// forget throws away what arrived so far.
+// forget drops the received notifications.
 func (w *world) forget() {
 	w.notifier.Flush()
 	w.mu.Lock()
@@ -72,7 +72,7 @@ func (w *world) forget() {
 	clear(w.inbox)
 }
 
-// quiet lets user 1 request something that is done but of which nobody is told.
+// quiet sends a request of user 1 that succeeds without notification.
 func (c *circle) quiet(request proto.Message) answer {
 	c.T.Helper()
 	a := c.want(apierr.OK, 1, request)
@@ -112,7 +112,7 @@ func TestRelationshipRequests(t *testing.T) {
 		})
 	}
 
-	// What is not said stays.
+	// Absent fields stay unchanged.
 	c.advance(time.Second)
 	established := c.Now.Add(-time.Second).UnixMilli()
 	c.want(apierr.OK, 1, &wire.UpdateRelationshipRequest{UserId: 2, Blocked: proto.Bool(true), Note: proto.String("ignored")})
@@ -172,7 +172,7 @@ func TestRelationshipRequests(t *testing.T) {
 	c.quiet(&wire.DeleteRelationshipRequest{UserId: 2})
 	c.quiet(&wire.DeleteRelationshipRequest{UserId: 2, GroupIndex: proto.Int32(0)})
 
-	// With a group, the relationship ends with the last one; the other side ends with it by a setting.
+	// Removing the last group ends the relationship, and a setting ends the other side, too.
 	c.Rules.User.DeleteTwoSidedRelationships = true
 	c.want(apierr.OK, 2, &wire.CreateRelationshipRequest{UserId: 1})
 	c.want(apierr.OK, 1, &wire.CreateRelationshipRequest{UserId: 2, GroupIndex: &group})
@@ -312,7 +312,7 @@ func TestFriendRequests(t *testing.T) {
 	c.want(apierr.UpdateNonPendingFriendRequest, 2, &wire.UpdateFriendRequestRequest{RequestId: id})
 	c.want(apierr.OK, 1, &wire.QueryFriendRequestsRequest{AreSentByMe: true, LastUpdatedDate: before})
 
-	// A request that nobody answered in time can be neither recalled nor answered.
+	// An expired request can be neither recalled nor answered.
 	id = c.want(apierr.OK, 1, send).Data.GetLong()
 	c.advance(31 * 24 * time.Hour)
 	c.want(apierr.RecallNonPendingFriendRequest, 1, &wire.DeleteFriendRequestRequest{RequestId: id})
@@ -341,7 +341,7 @@ func TestFriendRequestReplies(t *testing.T) {
 		t.Errorf("the requests are %v", list)
 	}
 
-	// Both become related, and whoever was added is told, by a switch of its own.
+	// Both become related, and each is notified depending on its own switch.
 	replied.NotifyRequesterOtherOnlineSessions, replied.NotifyFriendRequestSender = false, false
 	flags.OneSidedRelationshipGroupMemberAdded.NotifyNewRelationshipGroupMember = true
 	id := request()
@@ -357,7 +357,7 @@ func TestFriendRequestReplies(t *testing.T) {
 	}
 	c.wantNotified(1, nil)
 
-	// Who knows the other already gains nothing.
+	// An existing relationship is not gained again.
 	id = request()
 	c.forget()
 	c.quiet(&wire.UpdateFriendRequestRequest{RequestId: id})

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service answers the requests of clients that gateways pass on. A request is decoded, handed to the rule of
-// package im that it asks for, and answered; then those who shall know of it are told.
+// Package service handles the requests of clients that gateways forward. It decodes a request,
+// calls the rule of package im, answers it and notifies other users.
 //
-// What may be done, by whom, and what is stored is the matter of the rules. This package knows the client protocol
-// and whom to tell. It knows no connection: that is the matter of gateways.
+// The rules decide what is permitted and what is stored. This package knows the client protocol and
+// who is notified. It has no client connections; gateways do.
 package service
 
 import (
@@ -37,7 +37,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Options are what a Dispatcher is built from.
+// Options configure a Dispatcher.
 type Options struct {
 	Node          *cluster.Node
 	Store         *store.DB
@@ -49,19 +49,19 @@ type Options struct {
 	Meetings      *meeting.Directory
 	Notifier      *Notifier
 	Presence      *presence.Directory
-	// Plugins take part in answering requests. It may be nil.
+	// Plugins may transform, answer and observe requests. It may be nil.
 	Plugins *plugin.Calls
 	// Settings returns the current rules, NearbyLimits how far users may search for others.
 	Settings     func() config.Service
 	NearbyLimits func() presence.NearbyLimits
 	Logger       *slog.Logger
-	// Requests logs the requests that were answered. It may be nil.
+	// Requests logs answered requests. It may be nil.
 	Requests *requestlog.Log
-	// Clock is time.Now if it is nil.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 }
 
-// A Dispatcher answers the requests of clients.
+// A Dispatcher handles the requests of clients.
 type Dispatcher struct {
 	node     *cluster.Node
 	handlers map[wire.Kind]handler
@@ -74,7 +74,7 @@ type Dispatcher struct {
 	turns    message.Turns
 }
 
-// New returns a dispatcher. Serve lets it work.
+// New returns a dispatcher. It handles no requests before Serve.
 func New(o Options) *Dispatcher {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -85,7 +85,7 @@ func New(o Options) *Dispatcher {
 	}
 }
 
-// Serve takes the requests that gateways send to the node.
+// Serve registers the handlers for the calls of gateways.
 func (d *Dispatcher) Serve() error {
 	if err := cluster.HandleInOrder(d.node, link.HandOver, d.takeOver); err != nil {
 		return err
@@ -106,77 +106,80 @@ func (d *Dispatcher) Serve() error {
 	})
 }
 
-// A Request is what a client asks.
+// A Request is a client's request.
 type Request struct {
 	*wire.AppRequest
 	UserID int64
-	// Device and SessionID name the session that it came from.
+	// Device and SessionID identify its session.
 	Device    wire.DeviceType
 	SessionID int32
 	IP        netip.Addr
 	// key and repeated are those of link.Request.
 	key      []byte
 	repeated bool
-	// once remembers what the request makes, so that it makes nothing twice; nil does not.
+	// once is the key under which the result is stored, so that a repeated request has no further
+	// effect; nil means none.
 	once *store.MessageKey
-	// turn is the place of a new message in its conversation; nil is none.
+	// turn is the position of a new message in its conversation; nil means none.
 	turn *message.Turn
-	// kept takes the notifications until plugins have seen them; nil sends them at once.
+	// kept collects the notifications until plugins have seen them; nil sends them at once.
 	kept *collector
-	// departures are those of the notifications.
-	departures *departures
+	// pendingSends waits for the notifications.
+	pendingSends *pendingSends
 }
 
-// An Answer is the result of a request that was not refused.
+// An Answer is the result of a request that succeeded.
 type Answer struct {
-	// Code is OK if it is 0.
+	// Code is the status code; 0 means OK.
 	Code apierr.Code
-	// Reason says more than the code; it is mostly empty.
+	// Reason adds details to the code; it is mostly empty.
 	Reason string
-	// Data is nil if there is nothing to say.
+	// Data is the content of the response, or nil.
 	Data *wire.AppNotification_Data
-	// Notifications are sent after the answer, if Code is OK.
+	// Notifications are sent if Code is OK.
 	Notifications []Notification
 }
 
-// handler answers the requests of one kind.
+// handler handles the requests of one kind.
 type handler func(ctx context.Context, r *Request) (Answer, error)
 
-// on makes a handler of a function that wants the body of the request.
+// on returns a handler that calls fn with the body of the request.
 func on[Body any](body func(*wire.AppRequest) *Body, fn func(ctx context.Context, r *Request, body *Body) (Answer, error)) handler {
 	return func(ctx context.Context, r *Request) (Answer, error) { return fn(ctx, r, body(r.AppRequest)) }
 }
 
-// noContent is the answer to a query that found nothing.
+// noContent is the answer to a query without results.
 var noContent = Answer{Code: apierr.NoContent}
 
-// long is an answer that is a number, mostly the id of what was made.
+// long returns an answer with a number, mostly the id of a new object.
 func long(n int64, notifications ...Notification) Answer {
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_Long{Long: n}}, Notifications: notifications}
 }
 
-// told is an answer of which the requester's other sessions are told, if self is set, and others; nil is nobody.
+// told returns an answer with a notification for the requester's other sessions, if self is set,
+// and for others; nil means nobody.
 func told(self bool, to Audience) Answer {
 	return Answer{Notifications: []Notification{{Self: self, To: to}}}
 }
 
-// Dispatch answers a request and hands over the notifications, which leave before the answer. Refusals are answers too. turn is the
-// place of a new message in its conversation, which Dispatch ends; nil is none.
+// Dispatch handles a request and queues the notifications, which are sent before the response.
+// Refused requests have responses too. turn is the position of a new message in its conversation,
+// which Dispatch ends; nil means none.
 func (d *Dispatcher) Dispatch(ctx context.Context, in *link.Request, turn *message.Turn) *link.Response {
-	var sent *departures
-	// If there is no other process, nobody stays connected when this one is killed.
+	var sent *pendingSends
+	// Without other processes, no session survives this one anyway.
 	if !d.node.Cluster().Exclusive() {
-		sent = newDepartures()
+		sent = newPendingSends()
 		defer sent.wait()
 	}
-	// The next message of the conversation does not wait for the departures.
+	// The next message of the conversation does not wait for the pending sends.
 	defer turn.End()
 	return d.record(ctx, in, turn, sent)
 }
 
-// record answers a request and tells the log and the recording of it.
-func (d *Dispatcher) record(ctx context.Context, in *link.Request, turn *message.Turn, sent *departures) *link.Response {
-	head, _ := wire.ParseHead(in.Payload) // What cannot be parsed has no kind.
+// record handles a request and logs and records it.
+func (d *Dispatcher) record(ctx context.Context, in *link.Request, turn *message.Turn, sent *pendingSends) *link.Response {
+	head, _ := wire.ParseHead(in.Payload) // A payload that cannot be parsed has no kind.
 	logged := head.Kind != 0 && d.requests.Wants(head.Kind)
 	if !logged && !event.On(event.KindClientRequest) {
 		return d.dispatch(ctx, in, turn, sent)
@@ -198,12 +201,12 @@ func (d *Dispatcher) record(ctx context.Context, in *link.Request, turn *message
 	return out
 }
 
-func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *message.Turn, sent *departures) *link.Response {
+func (d *Dispatcher) dispatch(ctx context.Context, in *link.Request, turn *message.Turn, sent *pendingSends) *link.Response {
 	body := new(wire.AppRequest)
 	if err := proto.Unmarshal(in.Payload, body); err != nil {
 		return &link.Response{Code: int32(apierr.InvalidRequest), Reason: "the request cannot be decoded", Corrupted: true}
 	}
-	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn, departures: sent}
+	r := &Request{AppRequest: body, UserID: in.UserID, Device: in.Device, SessionID: in.SessionID, IP: in.IP, key: in.Key, repeated: in.Repeated, turn: turn, pendingSends: sent}
 	if d.hooks.recording() {
 		ctx = plugin.ForRequest(ctx, r.UserID, r.GetRequestId(), wire.KindOf(body))
 	}
@@ -267,7 +270,7 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 	return handle(ctx, r)
 }
 
-// refuse turns an error into an answer. What went wrong inside is for the log alone.
+// refuse converts an error to a response. Internal errors are only logged.
 func (d *Dispatcher) refuse(ctx context.Context, r *Request, err error) *link.Response {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = apierr.Wrap(apierr.ServerUnavailable, err)

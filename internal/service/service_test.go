@@ -33,28 +33,28 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(complete{m}) }
 
-// world is a service with real rules over a real store, in a cluster with two gateways that note what they shall
-// deliver.
+// world is a service with real rules over a real store, in a cluster with two gateways that record
+// their deliveries.
 type world struct {
 	*imtest.World
 	notifier    *service.Notifier
 	options     service.Options
 	dispatcher  *service.Dispatcher
 	nodes       map[string]*cluster.Node
-	directories map[string]*presence.Directory // of nodes
+	directories map[string]*presence.Directory // by node
 	locations   presence.Locations
 	nearby      presence.NearbyLimits
 
 	mu       sync.Mutex
 	sessions []session
-	calls    map[string]int // of each gateway
+	calls    map[string]int // by gateway
 	inbox    map[session][]*wire.AppNotification
 	held     map[string]chan struct{} // gateways that do not answer until it is closed
-	unknown  []int64                  // users of whom nobody says whether they are online
-	locating func()                   // called before anybody is located, if it is set
+	unknown  []int64                  // users who cannot be located
+	locating func()                   // called before users are located; may be nil
 }
 
-// session is a place where a user is online.
+// session is a session of a user.
 type session struct {
 	gateway string
 	user    int64
@@ -110,7 +110,7 @@ func newWorldWith(t testing.TB, locations presence.Locations) *world {
 	return w
 }
 
-// gateway notes what a gateway delivers.
+// gateway records the deliveries of a gateway.
 func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.Delivered, error) {
 	return func(_ context.Context, d *link.Delivery) (*link.Delivered, error) {
 		n := new(wire.AppNotification)
@@ -138,7 +138,7 @@ func (w *world) gateway(id string) func(context.Context, *link.Delivery) (*link.
 	}
 }
 
-// hold keeps a gateway from answering until release is called.
+// hold blocks a gateway until release is called.
 func (w *world) hold(gateway string) (release func()) {
 	held := make(chan struct{})
 	release = sync.OnceFunc(func() { close(held) })
@@ -149,7 +149,7 @@ func (w *world) hold(gateway string) (release func()) {
 	return release
 }
 
-// Locate makes the world the locator.
+// Locate implements Locator.
 func (w *world) Locate(_ context.Context, userIDs []int64) (places []presence.Destination, unknown []int64) {
 	if w.locating != nil {
 		w.locating()
@@ -178,7 +178,7 @@ func (w *world) Locate(_ context.Context, userIDs []int64) (places []presence.De
 
 // online opens a session of a user.
 func (w *world) online(userID int64, device wire.DeviceType, gateway string) session {
-	w.notifier.Flush() // What was sent before does not arrive.
+	w.notifier.Flush() // Notifications sent before must not arrive.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := session{gateway, userID, device}
@@ -186,13 +186,13 @@ func (w *world) online(userID int64, device wire.DeviceType, gateway string) ses
 	return s
 }
 
-// advance lets time pass.
+// advance advances the clock.
 func (w *world) advance(d time.Duration) {
 	w.notifier.Flush()
 	w.Now = w.Now.Add(d)
 }
 
-// received returns what arrived at a session since the last call.
+// received returns and clears what a session received.
 func (w *world) received(s session) []*wire.AppNotification {
 	w.notifier.Flush()
 	w.mu.Lock()
@@ -202,8 +202,8 @@ func (w *world) received(s session) []*wire.AppNotification {
 	return list
 }
 
-// wantNotified checks which sessions got exactly one notification, with this relay, from the requester, and that nobody
-// else got anything.
+// wantNotified checks that exactly these sessions got one notification, with this relay, from the
+// requester.
 func (w *world) wantNotified(requester int64, relay proto.Message, sessions ...session) {
 	w.T.Helper()
 	w.notifier.Flush()
@@ -228,7 +228,7 @@ func (w *world) wantNotified(requester int64, relay proto.Message, sessions ...s
 	clear(w.inbox)
 }
 
-// bodyOf returns the kind of a request.
+// bodyOf returns the body of a request.
 func bodyOf(r *wire.AppRequest) proto.Message {
 	m := r.ProtoReflect()
 	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("kind"))
@@ -251,20 +251,20 @@ func requestOf(id int64, body proto.Message) *wire.AppRequest {
 	panic(fmt.Sprintf("%T is no request", body))
 }
 
-// answer is a response as a client sees it.
+// answer is a decoded response.
 type answer struct {
 	Code   apierr.Code
 	Reason string
 	Data   *wire.AppNotification_Data
 }
 
-// request lets a user, on a desktop, request something.
+// request sends a request of a user on a desktop.
 func (w *world) request(userID int64, body proto.Message) answer {
 	w.T.Helper()
 	return w.requestFrom(userID, wire.DeviceType_DESKTOP, requestOf(77, body))
 }
 
-// requestFrom lets a user on a device request something.
+// requestFrom sends a request of a user on a device.
 func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppRequest) answer {
 	w.T.Helper()
 	payload, err := proto.Marshal(r)
@@ -282,7 +282,7 @@ func (w *world) requestFrom(userID int64, device wire.DeviceType, r *wire.AppReq
 	return a
 }
 
-// want lets a user request something and checks the code of the answer.
+// want sends a request and checks the code of the response.
 func (w *world) want(code apierr.Code, userID int64, body proto.Message) answer {
 	w.T.Helper()
 	a := w.request(userID, body)

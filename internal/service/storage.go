@@ -14,11 +14,11 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// storageHandlers lets plugins answer requests about pictures and attachments. What no plugin could make sense of is refused
-// before.
+// storageHandlers calls plugins for requests about pictures and attachments. Invalid requests are
+// refused before.
 type storageHandlers struct{ plugins *plugin.Calls }
 
-// info asks the plugin that keeps files how to transfer one.
+// info asks the storage plugin how to transfer a file.
 func (h storageHandlers) info(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !has(h.plugins, m) {
 		return Answer{}, h.noStorage(m)
@@ -36,7 +36,7 @@ func (h storageHandlers) info(ctx context.Context, m *plugin.Method, args ...any
 	}}}, nil
 }
 
-// noStorage says that nobody keeps files, or that the plugin that does so cannot do this.
+// noStorage returns the error for a missing storage plugin, or for a function that it lacks.
 func (h storageHandlers) noStorage(m *plugin.Method) error {
 	if h.plugins == nil || !h.plugins.HasAny(plugin.StorageServiceProvider) {
 		return apierr.New(apierr.StorageNotImplemented, "")
@@ -44,7 +44,7 @@ func (h storageHandlers) noStorage(m *plugin.Method) error {
 	return apierr.New(apierr.StorageNotImplemented, "the plugin that stores files has no function %s", m.Name)
 }
 
-// run lets the plugin that keeps files do something.
+// run calls a function of the storage plugin without result.
 func (h storageHandlers) run(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !has(h.plugins, m) {
 		return Answer{}, h.noStorage(m)
@@ -53,7 +53,7 @@ func (h storageHandlers) run(ctx context.Context, m *plugin.Method, args ...any)
 	return Answer{}, err
 }
 
-// list asks the plugin that keeps files what it has.
+// list asks the storage plugin for its files.
 func (h storageHandlers) list(ctx context.Context, m *plugin.Method, args ...any) (Answer, error) {
 	if !has(h.plugins, m) {
 		return Answer{}, h.noStorage(m)
@@ -71,8 +71,8 @@ func (h storageHandlers) list(ctx context.Context, m *plugin.Method, args ...any
 	}}}, nil
 }
 
-// checkResource refuses a resource that is not named. Which types need a number is different for each request; an
-// attachment that exists may also have a text for a name.
+// checkResource returns an error unless the resource is identified. Which types need a number
+// depends on the request; an existing attachment may have a text as name.
 func checkResource(typ wire.StorageResourceType, number *int64, name *string, needNumber ...wire.StorageResourceType) error {
 	if _, known := wire.StorageResourceType_name[int32(typ)]; !known {
 		return apierr.New(apierr.IllegalArgument, "type: %d is no type of resource", typ)
@@ -132,7 +132,7 @@ func (h storageHandlers) queryResourceUploadInfo(ctx context.Context, r *Request
 		return h.info(ctx, plugin.QueryGroupProfilePictureUploadInfo, r.UserID, id, body.Name, body.MediaType, custom)
 	case body.IdNum == nil:
 		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfo, r.UserID, body.Name, body.MediaType, custom)
-	case id < 0: // A group, by the minus sign.
+	case id < 0: // A negative id is a group.
 		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfoInGroupConversation, r.UserID, -id, body.Name, body.MediaType, custom)
 	default:
 		return h.info(ctx, plugin.QueryMessageAttachmentUploadInfoInPrivateConversation, r.UserID, id, body.Name, body.MediaType, custom)

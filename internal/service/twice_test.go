@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestSentTwice sends each request that creates something for the second time, with the same key: docs/protocol.md says what
-// becomes of it.
+// TestSentTwice repeats each request that creates something, with the same key: docs/protocol.md
+// defines the result.
 func TestSentTwice(t *testing.T) {
 	w := newWorld(t)
 	w.People(1, 2, 3, 4, 5, 6, 9)
@@ -28,7 +28,7 @@ func TestSentTwice(t *testing.T) {
 	for name, test := range map[string]struct {
 		user int64
 		body proto.Message
-		// code is the answer to the second request; same says that it has the id of what the first one made.
+		// code is the response to the second request; same is true if it has the id of the first.
 		code apierr.Code
 		same bool
 	}{
@@ -61,13 +61,13 @@ func TestSentTwice(t *testing.T) {
 			if test.same != (first.Data.GetKind() != nil && proto.Equal(first.Data, second.Data)) {
 				t.Errorf("the answers are %v and %v", first.Data, second.Data)
 			}
-			// The key of another device is another one.
+			// The same key on another device is a different key.
 			if third := request(android); third.Code == apierr.OK && third.Data.GetKind() != nil && proto.Equal(third.Data, first.Data) {
 				t.Errorf("another device is answered %v", third.Data)
 			}
 		})
 	}
-	// Of requests that come at the same time one makes the meeting.
+	// Of concurrent requests one creates the meeting.
 	meetings := func() int {
 		return len(w.want(apierr.OK, 1, &wire.QueryMeetingsRequest{CreatorIds: []int64{1}}).Data.GetMeetings().GetMeetings())
 	}
@@ -91,7 +91,7 @@ func TestSentTwice(t *testing.T) {
 		t.Errorf("there are %d meetings more", n-before)
 	}
 	groups := w.want(apierr.OK, 1, &wire.QueryJoinedGroupIdsRequest{}).Data.GetLongsWithVersion().GetLongs()
-	if len(groups) != 5 { // Three were there before.
+	if len(groups) != 5 { // Three existed before.
 		t.Errorf("the groups are %v", groups)
 	}
 }

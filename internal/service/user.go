@@ -33,7 +33,7 @@ func (h userHandlers) queryProfiles(ctx context.Context, _ *Request, body *wire.
 	}}}, nil
 }
 
-// wireUser is a stored user as clients see it.
+// wireUser converts a stored user to its wire form.
 func (h userHandlers) wireUser(u store.User) *wire.UserInfo {
 	out := &wire.UserInfo{
 		Id: &u.ID, Name: &u.Name, Intro: &u.Intro, ProfilePicture: u.ProfilePicture,
@@ -58,7 +58,7 @@ func (h userHandlers) update(ctx context.Context, r *Request, body *wire.UpdateU
 	if err != nil || !changed.Anything {
 		return Answer{}, err
 	}
-	// Nobody else needs to know the password.
+	// No other session needs the password.
 	relay := proto.CloneOf(r.AppRequest)
 	relay.GetUpdateUserRequest().Password = nil
 	flags := h.settings().Notification.UserInfoUpdated

@@ -11,20 +11,22 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// updateLocation says where the session of the requester is. What else clients tell of the place is not kept.
+// updateLocation sets the position of the requester's session. Other details of the location are
+// not stored.
 func (h presenceHandlers) updateLocation(ctx context.Context, r *Request, body *wire.UpdateUserLocationRequest) (Answer, error) {
 	return Answer{}, h.place(ctx, r, presence.Position{Longitude: body.GetLongitude(), Latitude: body.GetLatitude()})
 }
 
-// place notes the position of the requester.
+// place stores the position of the requester.
 func (h presenceHandlers) place(ctx context.Context, r *Request, p presence.Position) error {
 	p.Date = h.clock()
-	// A session that has just ended has no position any more.
+	// A session that has just ended has no position.
 	_, err := h.directory.SetPosition(ctx, r.UserID, r.Device, p)
 	return err
 }
 
-// queryNearby finds who is near the requester, whose position is that of the request from then on.
+// queryNearby finds users near the requester and sets the requester's position to that of the
+// request.
 func (h presenceHandlers) queryNearby(ctx context.Context, r *Request, body *wire.QueryNearbyUsersRequest) (Answer, error) {
 	if !h.directory.Locations().Enabled {
 		return Answer{}, apierr.New(apierr.UserLocationRelatedFeaturesAreDisabled, "")
@@ -65,7 +67,7 @@ func (h presenceHandlers) queryNearby(ctx context.Context, r *Request, body *wir
 	return Answer{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_NearbyUsers{NearbyUsers: &wire.NearbyUsers{NearbyUsers: list}}}}, nil
 }
 
-// wireNeighbour is somebody nearby, with what the request asks for.
+// wireNeighbour converts a neighbour to its wire form, with the requested details.
 func (h presenceHandlers) wireNeighbour(body *wire.QueryNearbyUsersRequest, n presence.Neighbour, profile store.User) *wire.NearbyUser {
 	out := &wire.NearbyUser{UserId: n.UserID}
 	if h.directory.Locations().PerDevice {

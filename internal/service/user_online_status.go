@@ -41,7 +41,7 @@ func (h presenceHandlers) queryStatuses(ctx context.Context, r *Request, body *w
 	}}}, nil
 }
 
-// status is what the requester sees of whether, and on which devices, a user is online.
+// status returns the status and devices of a user as the requester sees them.
 func (h presenceHandlers) status(r *Request, entry presence.Entry) (wire.UserStatus, []wire.DeviceType) {
 	if entry.Status == wire.UserStatus_INVISIBLE && entry.UserID != r.UserID && h.settings().User.RespondOfflineIfInvisible {
 		return wire.UserStatus_OFFLINE, nil
@@ -73,13 +73,14 @@ func (h presenceHandlers) updateStatus(ctx context.Context, r *Request, body *wi
 	return Answer{Notifications: h.notifications(ctx, r, status)}, nil
 }
 
-// notifications tell the requester's other sessions, those whom the requester knows and fellow group members of
-// a status. Others are not told that somebody is invisible if they would not be told when they asked.
+// notifications returns the notifications of a status for the requester's other sessions, related
+// users and members of the same groups. Users who would not see an invisible user as online are not
+// notified of that either.
 func (h presenceHandlers) notifications(ctx context.Context, r *Request, status wire.UserStatus) []Notification {
 	settings := h.settings()
 	flags := settings.Notification.UserOnlineStatusUpdated
 	related, members := flags.NotifyNonBlockedRelatedUsers, settings.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
-	others := distinct(both(onlyIf(related, h.knownBy(ctx, r.UserID)), onlyIf(members, h.fellows(ctx, r.UserID))))
+	others := distinct(both(onlyIf(related, h.knownBy(ctx, r.UserID)), onlyIf(members, h.coMembers(ctx, r.UserID))))
 	relay := r.AppRequest
 	if status == wire.UserStatus_INVISIBLE && settings.User.RespondOfflineIfInvisible {
 		relay = proto.CloneOf(relay)

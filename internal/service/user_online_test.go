@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// directory returns the picture that a node has of who is online.
+// directory returns the directory of a node.
 func (w *world) directory(node string) *presence.Directory {
 	w.T.Helper()
 	if d := w.directories[node]; d != nil {
@@ -36,7 +36,7 @@ func (w *world) directory(node string) *presence.Directory {
 	return d
 }
 
-// login opens a session that the service knows of, too.
+// login opens a session and waits until the service knows it.
 func (w *world) login(userID int64, device wire.DeviceType, gateway string) session {
 	w.T.Helper()
 	_, err := w.directory(gateway).Open(w.T.Context(), presence.Session{UserID: userID, Device: device, ID: 5, LoginDate: w.Now}, wire.UserStatus_AVAILABLE, nil)
@@ -51,7 +51,7 @@ func (w *world) login(userID int64, device wire.DeviceType, gateway string) sess
 	return w.online(userID, device, gateway)
 }
 
-// eventually waits for what other goroutines bring about.
+// eventually waits until the condition holds.
 func (w *world) eventually(condition func() bool) {
 	w.T.Helper()
 	for start := time.Now(); !condition(); runtime.Gosched() {
@@ -61,7 +61,7 @@ func (w *world) eventually(condition func() bool) {
 	}
 }
 
-// disconnections notes what the gateways shall close.
+// disconnections returns a function that returns what the gateways were asked to close.
 func (w *world) disconnections() func() []link.Disconnection {
 	w.T.Helper()
 	var list []link.Disconnection
@@ -134,7 +134,7 @@ func TestUpdateOnlineStatus(t *testing.T) {
 	}
 	related := &c.Rules.Notification.UserOnlineStatusUpdated
 	members := &c.Rules.Notification.GroupMemberOnlineStatusUpdated.NotifyGroupMembers
-	// Whoever is told, the status is set.
+	// The status is set regardless of the notifications.
 	change := func() (proto.Message, proto.Message) { return next(), nil }
 	c.switched(&related.NotifyRequesterOtherOnlineSessions, &related.NotifyNonBlockedRelatedUsers, change, c.second)
 	c.switched(&related.NotifyRequesterOtherOnlineSessions, members, change, c.second, c.third, fourth)
@@ -146,7 +146,7 @@ func TestUpdateOnlineStatus(t *testing.T) {
 		t.Errorf("the status is %v, want %v", entry.Status, last.GetUserStatus())
 	}
 
-	// Who is invisible to others is not so to oneself.
+	// Users who are invisible to others see themselves.
 	invisible := &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_INVISIBLE}
 	for _, test := range []struct {
 		hide bool
@@ -165,13 +165,13 @@ func TestUpdateOnlineStatus(t *testing.T) {
 
 	c.want(apierr.IllegalArgument, 1, &wire.UpdateUserOnlineStatusRequest{UserStatus: 9})
 	c.want(apierr.IllegalArgument, 1, &wire.UpdateUserOnlineStatusRequest{DeviceTypes: []wire.DeviceType{9}})
-	c.want(apierr.OK, 2, invisible) // Not online as far as sessions go: nothing is set and nobody told.
+	c.want(apierr.OK, 2, invisible) // User 2 has no session: nothing is set and nobody notified.
 	c.wantNotified(2, nil)
 	if got := closed(); len(got) != 0 {
 		t.Errorf("closed %v", got)
 	}
 
-	// OFFLINE closes sessions, also the one that it comes from.
+	// OFFLINE closes sessions, including the one that sent the request.
 	offline := &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_OFFLINE, DeviceTypes: []wire.DeviceType{android}}
 	for range 2 {
 		c.want(apierr.OK, 1, offline)
@@ -196,7 +196,7 @@ func TestNearbyUsers(t *testing.T) {
 		w.People(1, 2, 3)
 		w.login(1, desktop, "gateway1")
 		for i, at := range []float32{50.001, 50.002, 50.005, 50.015} {
-			id := int64(i + 2) // User 4 and 5 have no account.
+			id := int64(i + 2) // Users 4 and 5 have no account.
 			w.login(id, desktop, "gateway2")
 			w.want(apierr.OK, id, &wire.UpdateUserLocationRequest{Latitude: at, Longitude: 10, Details: map[string]string{"place": "ignored"}})
 		}
@@ -205,7 +205,7 @@ func TestNearbyUsers(t *testing.T) {
 			t.Helper()
 			request := proto.CloneOf(here)
 			change(request)
-			// Another node hears of positions a little later.
+			// Positions reach other nodes with a delay.
 			w.eventually(func() bool {
 				found, err := w.directory("service").Finder().Nearby(t.Context(), presence.SessionKey{UserID: 1}, presence.Position{Longitude: 10, Latitude: 50}, 10, 5000)
 				return err == nil && len(found) == 4
@@ -229,7 +229,7 @@ func TestNearbyUsers(t *testing.T) {
 		all := near(func(r *wire.QueryNearbyUsersRequest) {
 			r.MaxCount, r.WithCoordinates, r.WithDistance, r.WithUserInfo = proto.Int32(3), proto.Bool(true), proto.Bool(true), proto.Bool(true)
 		})
-		if !slices.Equal(ids(all), []int64{2, 3}) { // Who has no profile is left out.
+		if !slices.Equal(ids(all), []int64{2, 3}) { // Users without profile are omitted.
 			t.Fatalf("found %v", all)
 		}
 		if n := all[0]; n.GetDistance() != 111 || n.GetLocation().GetLongitude() != 10 || n.GetLocation().GetLatitude() != 50.001 || n.GetInfo().GetId() != 2 {
@@ -238,7 +238,7 @@ func TestNearbyUsers(t *testing.T) {
 		if far := near(func(r *wire.QueryNearbyUsersRequest) { r.MaxCount, r.MaxDistance = proto.Int32(3), proto.Int32(2000) }); !slices.Equal(ids(far), []int64{2, 3, 4}) {
 			t.Errorf("found %v", far)
 		}
-		// The requester is where the request says.
+		// The requester's position is that of the request.
 		if p, err := w.directory("service").Finder().Positions(t.Context(), []int64{1}, desktop); err != nil || p[1].Latitude != 50 || p[1].Longitude != 10 {
 			t.Errorf("the requester is at %v: %v", p, err)
 		}

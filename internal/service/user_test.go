@@ -62,7 +62,7 @@ func TestUserProfiles(t *testing.T) {
 func TestUpdateUser(t *testing.T) {
 	c := newCircle(t)
 	c.Relate(1, 2, false)
-	c.Relate(1, 3, true) // Whom a user has blocked is told nothing.
+	c.Relate(1, 3, true) // Blocked users are not notified.
 	for _, setting := range allowed() {
 		attribute := config.AllowedAttribute{SourceName: setting.SourceName, Immutable: setting.Immutable, Value: setting.Value}
 		attributes := &c.Rules.User.Info.UserDefinedAttributes
@@ -88,7 +88,7 @@ func TestUpdateUser(t *testing.T) {
 			return request, relay
 		}, c.second)
 	}
-	// What others do not see they are not told of.
+	// Others are not notified of what they cannot see.
 	flags.NotifyRequesterOtherOnlineSessions, flags.NotifyNonBlockedRelatedUsers = true, true
 	hidden := &wire.UpdateUserRequest{Password: proto.String("other"), ProfileAccessStrategy: wire.ProfileAccessStrategy_FRIENDS.Enum()}
 	c.want(apierr.OK, 1, hidden)
@@ -101,7 +101,7 @@ func TestUpdateUser(t *testing.T) {
 	if got := infos[0].GetUserDefinedAttributes(); len(got) != 2 || got["int"].GetInt32Value() != 1 || got["string"].GetStringValue() != "abc" {
 		t.Errorf("the attributes are %v", got)
 	}
-	// The strategy stays if it is not said.
+	// An absent strategy stays unchanged.
 	c.want(apierr.OK, 1, &wire.UpdateUserRequest{Name: proto.String("last")})
 	found, err := c.Users.Find(t.Context(), store.UserFilter{IDs: []int64{1}}, 0, 0)
 	if err != nil || found[0].ProfileAccessStrategy != store.ProfileForFriends || found[0].Name != "last" {
@@ -123,7 +123,7 @@ func TestUpdateUser(t *testing.T) {
 	c.wantNotified(1, nil)
 }
 
-// allowed are settings of every type; the first cannot be changed, the last not be removed.
+// allowed are settings of every type; the first is immutable, the last cannot be removed.
 func allowed() []config.AllowedSetting {
 	var list []config.AllowedSetting
 	limits := config.ValueLimits{

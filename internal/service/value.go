@@ -4,7 +4,8 @@ package service
 
 import "example.org/app/internal/wire"
 
-// fromWire is what a client says, as package value takes it. A list that is empty cannot be told from nothing.
+// fromWire converts a value from its wire form to that of package value. An empty list cannot be
+// distinguished from none.
 func fromWire(v *wire.Value) any {
 	switch kind := v.GetKind().(type) {
 	case *wire.Value_Int32Value:
@@ -28,7 +29,7 @@ func fromWire(v *wire.Value) any {
 	return convert(v.GetListValue(), fromWire)
 }
 
-// fromWireMap is fromWire for many.
+// fromWireMap converts a map of values.
 func fromWireMap(values map[string]*wire.Value) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, v := range values {
@@ -37,7 +38,7 @@ func fromWireMap(values map[string]*wire.Value) map[string]any {
 	return out
 }
 
-// toWire is a value of package value as clients see it.
+// toWire converts a value of package value to its wire form.
 func toWire(v any) *wire.Value {
 	switch v := v.(type) {
 	case int32:
@@ -56,7 +57,7 @@ func toWire(v any) *wire.Value {
 	return &wire.Value{}
 }
 
-// toWireMap is toWire for many.
+// toWireMap converts a map of values.
 func toWireMap(values map[string]any) map[string]*wire.Value {
 	out := make(map[string]*wire.Value, len(values))
 	for name, v := range values {

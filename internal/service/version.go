@@ -9,8 +9,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// listed answers a query of a list of which clients keep a copy. version is nil if the copy is up to date; data makes
-// the answer of the list and its version.
+// listed answers a query of a list that clients cache. version is nil if the cache is up to date;
+// data converts the list and its version.
 func listed[T any](list []T, version *time.Time, err error, data func(list []T, version *int64) *wire.AppNotification_Data) (Answer, error) {
 	switch {
 	case err != nil:

@@ -33,10 +33,10 @@ func (w *world) sendInTurn(from, to int64) {
 	}
 }
 
-// TestDepartures answers requests after their notifications have left: whoever is told that a message was sent can rely on it although
-// the service is killed then.
-func TestDepartures(t *testing.T) {
-	service.WaitForDepartures(t)
+// TestPendingSends proves that the response is sent after the notifications: the requester can rely
+// on them even if the service is killed then.
+func TestPendingSends(t *testing.T) {
+	service.WaitForSends(t)
 	w := newWorld(t)
 	w.crowd(1, 2)
 	w.online(2, desktop, "gateway2")
@@ -49,7 +49,7 @@ func TestDepartures(t *testing.T) {
 		events = append(events, event)
 	}
 	w.locating = sync.OnceFunc(func() {
-		// Without the rule the answer is there before anybody knows where the recipient is.
+		// Without waiting, the response arrives before the recipient is located.
 		select {
 		case <-answered:
 		case <-time.After(100 * time.Millisecond):
@@ -65,8 +65,9 @@ func TestDepartures(t *testing.T) {
 	}
 }
 
-// TestDeparturesOfSlowGateway answers a request although the gateway of the recipient does not.
-func TestDeparturesOfSlowGateway(t *testing.T) {
+// TestPendingSendsOfSlowGateway proves that a request is answered although the recipient's gateway
+// does not answer.
+func TestPendingSendsOfSlowGateway(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(1, 2)
 	w.online(2, desktop, "gateway2")
