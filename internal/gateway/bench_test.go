@@ -13,8 +13,8 @@ import (
 	"example.org/app/test/client"
 )
 
-// BenchmarkIdleSessions reports how much memory of the process an idle session takes. The clients are in processes of
-// their own, so that theirs does not count.
+// BenchmarkIdleSessions reports the memory of the process per idle session. The clients are in
+// processes of their own, so that theirs does not count.
 func BenchmarkIdleSessions(b *testing.B) {
 	const sessions, perProcess = 4000, 2000
 	w := newWorld(b)
@@ -37,12 +37,12 @@ func BenchmarkIdleSessions(b *testing.B) {
 	}
 	eventually(b, "all are logged in", func() bool { n, _ := m.Sessions(); return n == sessions })
 	for b.Loop() {
-		// The figure does not depend on how often it is taken.
+		// The figure does not depend on b.N.
 	}
 	b.ReportMetric(float64(residentBytes(b)-before)/sessions, "bytes/session")
 }
 
-// TestIdleClients is the process of clients: it does nothing unless it was started as one.
+// TestIdleClients is the process with the clients: it does nothing unless it was started as such.
 func TestIdleClients(t *testing.T) {
 	fields := strings.Fields(os.Getenv("IDLE_CLIENTS"))
 	if len(fields) != 3 {
@@ -63,7 +63,7 @@ func TestIdleClients(t *testing.T) {
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }
 
-// residentBytes returns the memory of this process that is in use.
+// residentBytes returns the resident memory of this process.
 func residentBytes(b *testing.B) int {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -14,7 +14,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// end closes a session and tells its client why. It reports false if the session was closed before.
+// end closes a session and sends the reason to its client. It reports false if the session was
+// already closed.
 func (g *Gateway) end(s *Session, why CloseReason) bool {
 	c, ok := s.end()
 	if !ok {
@@ -28,7 +29,7 @@ func (g *Gateway) end(s *Session, why CloseReason) bool {
 	return true
 }
 
-// disconnected is called when a connection has ended by itself. Its session ends with it.
+// disconnected is called when a connection has ended by itself, which ends its session.
 func (g *Gateway) disconnected(s *Session, c *connection) {
 	if current, _ := s.connection(); current != c {
 		return
@@ -38,7 +39,7 @@ func (g *Gateway) disconnected(s *Session, c *connection) {
 	}
 }
 
-// forget removes a session from those of this gateway and returns what its user has left.
+// forget removes a session and returns the remaining sessions of its user on this gateway.
 func (g *Gateway) forget(s *Session) []*Session {
 	left := g.sessions.remove(s)
 	g.options.Metrics.UserOnline.Set(float64(g.sessions.users.Load()))
@@ -46,7 +47,8 @@ func (g *Gateway) forget(s *Session) []*Session {
 	return left
 }
 
-// announceEnd tells the cluster and whoever listens that a session has ended. Nobody waits for it.
+// announceEnd notifies the cluster and the Offline function, in the background, that a session has
+// ended.
 func (g *Gateway) announceEnd(s *Session, left []*Session, why CloseReason) {
 	if life := time.Since(s.LoginDate); event.Wants(event.KindSessionClosed, life) {
 		event.Record(event.SessionClosed{
@@ -63,15 +65,15 @@ func (g *Gateway) announceEnd(s *Session, left []*Session, why CloseReason) {
 	})
 }
 
-// Lost implements presence.Holder: the place of the session belongs to another one.
+// Lost implements presence.Holder: another session has replaced this one.
 func (g *Gateway) Lost(userID int64, device wire.DeviceType, sessionID int32) {
 	if s := g.sessions.find(userID, device); s != nil && s.ID == sessionID {
 		g.end(s, CloseReason{Status: wire.ClosedByOtherDevice})
 	}
 }
 
-// Stray implements presence.Holder: the cluster does not know the session. Its client connects again and asks for what is
-// new.
+// Stray implements presence.Holder: the cluster does not know the session. Its client reconnects
+// and queries what is new.
 func (g *Gateway) Stray(key presence.SessionKey) {
 	if s := g.sessions.find(key.UserID, key.Device); s != nil && s.ID == key.ID {
 		g.end(s, CloseReason{Status: wire.ClosedServerUnavailable})
@@ -96,8 +98,8 @@ func (g *Gateway) Activity(userID int64, device wire.DeviceType, sessionID int32
 	return a, true
 }
 
-// dateOf returns a moment as others see it. It may differ from the time that the moment was set to by a millisecond, because the
-// two clocks of the machine are not read at once.
+// dateOf returns a moment as a date. It may differ by a millisecond from the time that was set,
+// because the two clocks of the machine are not read together.
 func dateOf(m *moment) time.Time { return m.time().UTC().Truncate(time.Millisecond) }
 
 // Disconnect closes sessions of this gateway.
@@ -113,7 +115,7 @@ func (g *Gateway) Disconnect(_ context.Context, d *link.Disconnection) (*link.Di
 	return &link.Disconnected{Sessions: closed}, nil
 }
 
-// selected returns the sessions that are to be closed.
+// selected returns the sessions to close.
 func (g *Gateway) selected(d *link.Disconnection) (found []*Session) {
 	if d.All {
 		return g.sessions.all(func(*Session) bool { return true })

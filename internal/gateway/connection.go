@@ -23,52 +23,55 @@ type transport struct {
 	settings config.ClientTransport
 	proxy    config.AddressSource
 	forward  config.AddressSource
-	trusted  []netip.Prefix // the proxies that are believed
+	trusted  []netip.Prefix // the trusted proxies
 	tls      *tls.Config
 }
 
-// A phase is how far a connection has come.
+// A phase is the state of a connection.
 type phase uint8
 
 const (
 	// handshaking: no frame can be sent yet.
 	handshaking phase = iota
-	// waiting: for a login.
+	// waiting: no login yet.
 	waiting
 	// loggingIn: a login is being decided.
 	loggingIn
 	// bound: there is a session.
 	bound
-	// closing: the client was told to go, and what it sends is ignored.
+	// closing: the client was asked to close, and its input is ignored.
 	closing
 )
 
-// maxRequests is how many requests of one connection are worked on at the same time. More wait in the socket.
+// maxRequests is how many requests of one connection are handled concurrently. More wait in the
+// socket.
 const maxRequests = 32
 
-// A connection is a client's connection and what the protocol knows of it. A goroutine of its own reads from it, and
-// only while it does is the connection among those of the gateway.
+// A connection is a client's connection with its protocol state. One goroutine reads from it; while
+// that runs, the connection is in the list of the gateway.
 type connection struct {
 	gateway   *Gateway
 	transport *transport
 	stream    *stream
 	accepted  time.Time
-	// requests has an element for each request that is being worked on.
+	// requests has an element for each running request.
 	requests chan struct{}
-	// handed is closed when the last message of the client was handed to a service. It belongs to the goroutine that reads.
+	// handed is closed when the last message of the client was sent to a service. Only the reading
+	// goroutine uses it.
 	handed chan struct{}
 
 	mu      sync.Mutex
 	phase   phase
 	remote  netip.Addr
 	session *Session
-	// pending are the messages that are being worked on, in the order in which they came.
+	// pending are the unfinished messages, in the order of arrival.
 	pending []*pendingMessage
-	// late says that the time for a login ended while one was being decided.
+	// late is true if the time for a login ended while one was being decided.
 	late bool
-	// cut is when a client that was told to go is disconnected; zero is never.
+	// cut is when a client that was asked to close is disconnected; zero means never.
 	cut time.Time
-	// quiet is since when nothing was read, as far as the sweep knows: a time since origin. Zero is not known.
+	// quiet is since when nothing was read, as far as the sweep knows, relative to origin. Zero
+	// means unknown.
 	quiet time.Duration
 }
 
@@ -79,12 +82,12 @@ func (g *Gateway) newConnection(raw net.Conn, t *transport) *connection {
 	}
 }
 
-// serve runs the handshakes below the frames: that of a proxy and that of the encryption. It reports whether the
-// connection may go on.
+// serve performs the handshakes below the frames: those of a proxy and of TLS. It reports whether
+// the connection may continue.
 func (c *connection) serve() bool {
 	t := c.transport
 	if timeout := time.Duration(t.settings.ConnectTimeoutMillis) * time.Millisecond; timeout > 0 {
-		// Where nothing has to come before the first frame, a silent client has the time for a login.
+		// Without handshakes, a silent client has the time for a login.
 		if t.framing == webSocketFraming || t.tls != nil || t.proxy == config.AddressSourceRequired {
 			_ = c.stream.SetReadDeadline(time.Now().Add(timeout))
 		}
@@ -103,7 +106,7 @@ func (c *connection) serve() bool {
 	return true
 }
 
-// setRemote replaces the address of the client and reports whether it may connect.
+// setRemote sets the address of the client and reports whether it may connect.
 func (c *connection) setRemote(ip netip.Addr) bool {
 	c.mu.Lock()
 	c.remote = ip
@@ -118,7 +121,7 @@ func (c *connection) remoteIP() netip.Addr {
 	return c.remote
 }
 
-// ready says that frames can be sent. It reports false if the connection was closed meanwhile.
+// ready allows sending frames. It reports false if the connection was closed meanwhile.
 func (c *connection) ready() bool {
 	c.stream.unlimit()
 	_ = c.stream.SetReadDeadline(time.Time{})
@@ -131,7 +134,7 @@ func (c *connection) ready() bool {
 	return true
 }
 
-// current returns the session, which is nil if there is none or the connection is closing.
+// current returns the session, or nil if there is none or the connection is closing.
 func (c *connection) current() (*Session, phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,8 +159,8 @@ func (c *connection) notify(n *wire.AppNotification) {
 	_ = c.stream.send(c.transport.framing.seal(b))
 }
 
-// close tells the client that it has to go. Afterwards it may disconnect by itself for a while; the sweep sees to it
-// that it does not stay longer.
+// close asks the client to close. The client may take some time to disconnect; then the sweep
+// disconnects it.
 func (c *connection) close(why CloseReason) {
 	c.mu.Lock()
 	before := c.phase
@@ -188,7 +191,7 @@ func (c *connection) close(why CloseReason) {
 	}
 }
 
-// hangUp disconnects after what is queued was written.
+// hangUp disconnects after the queue was written.
 func (c *connection) hangUp() {
 	c.mu.Lock()
 	opened := c.phase != handshaking
@@ -201,7 +204,7 @@ func (c *connection) hangUp() {
 	c.stream.finish()
 }
 
-// drop disconnects at once and without a word.
+// drop disconnects at once, without notifying the client.
 func (c *connection) drop() {
 	c.mu.Lock()
 	c.phase, c.session = closing, nil
@@ -209,7 +212,7 @@ func (c *connection) drop() {
 	c.stream.kill(errClosed)
 }
 
-// ended is called once, by the goroutine that reads, when nothing more will come.
+// ended is called once, by the reading goroutine, at the end of the input.
 func (c *connection) ended(err error) {
 	c.mu.Lock()
 	session, remote, before := c.session, c.remote, c.phase
@@ -219,7 +222,7 @@ func (c *connection) ended(err error) {
 	if before != handshaking && before != closing && corrupted(err) {
 		g.trigger(remote, session, blocklist.CorruptedFrame)
 		if c.transport.framing == lengthFraming {
-			// On a WebSocket the closing frame has said as much.
+			// On a WebSocket the close frame contains the status.
 			c.notify(&wire.AppNotification{CloseStatus: proto.Int32(int32(wire.ClosedIllegalRequest))})
 		}
 	}
@@ -230,7 +233,8 @@ func (c *connection) ended(err error) {
 	}
 }
 
-// corrupted reports whether reading ended because of what the client sent, not because it went away.
+// corrupted reports whether reading ended because of invalid input, not because the client
+// disconnected.
 func corrupted(err error) bool {
 	_, broken := errors.AsType[*violation](err)
 	return broken || errors.Is(err, wire.ErrFrame)

@@ -11,7 +11,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// deliver hands a notification to its recipients. Messages wait for a moment if others that belong before them may come.
+// deliver delivers a notification to its recipients. Messages wait briefly if earlier ones may
+// still come.
 func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivered, error) {
 	if d.Message == nil {
 		result := g.hand(d, time.Time{})
@@ -45,8 +46,8 @@ func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivere
 	return result, nil
 }
 
-// release waits until a service has delivered what it had of a conversation that another one has now, and hands the messages
-// over that came meanwhile, in their order.
+// release waits until the former service of a conversation has delivered its messages, and delivers
+// the messages that arrived meanwhile, in order.
 func (g *Gateway) release(q *sequence) {
 	timer := time.NewTimer(g.handover)
 	defer timer.Stop()
@@ -66,8 +67,9 @@ func (g *Gateway) release(q *sequence) {
 	}
 }
 
-// hand writes a notification to the sessions of its recipients. The frame is made once for all of them, and nobody waits for
-// a client to read it. Sessions that began before are closed instead.
+// hand writes a notification to the sessions of its recipients. It encodes the frame once for all,
+// and does not wait for clients to read it. Sessions that began before the given time are closed
+// instead.
 func (g *Gateway) hand(d *link.Delivery, before time.Time) *link.Delivered {
 	b := broadcast{payload: d.Notification}
 	defer b.flush()
@@ -95,7 +97,7 @@ func (g *Gateway) hand(d *link.Delivery, before time.Time) *link.Delivered {
 	return result
 }
 
-// noteDelivery tells whoever wants to know of a delivery how far it came.
+// noteDelivery passes the result of a delivery to the log and the Notified function.
 func (g *Gateway) noteDelivery(d *link.Delivery, result *link.Delivered) {
 	g.options.Metrics.NotificationSent.Add(float64(result.Sessions))
 	g.options.Requests.WriteNotification(requestlog.Notification{
@@ -106,8 +108,8 @@ func (g *Gateway) noteDelivery(d *link.Delivery, result *link.Delivered) {
 	}
 }
 
-// write hands a notification to the connection of a session. A client that lives on heartbeats over UDP is asked to
-// connect again; it catches up by itself.
+// write queues a notification on the connection of a session. A client that sends its heartbeats
+// over UDP is asked to reconnect; it then queries what it missed.
 func (g *Gateway) write(s *Session, b *broadcast) bool {
 	c, open := s.connection()
 	switch {

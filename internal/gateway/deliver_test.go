@@ -52,7 +52,7 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestSlowReader has a client that reads nothing: it is cut off, and others get everything meanwhile.
+// TestSlowReader has a client that does not read: it is disconnected, without affecting others.
 func TestSlowReader(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -126,7 +126,7 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
-// TestDisconnectBefore repeats a request to close sessions after somebody logged in again.
+// TestDisconnectBefore repeats a request to close sessions after a new login.
 func TestDisconnectBefore(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -142,7 +142,8 @@ func TestDisconnectBefore(t *testing.T) {
 	newer.Beat()
 }
 
-// TestDrain stops a gateway while requests run: they are answered first, then everybody is told to go.
+// TestDrain stops a gateway with running requests: they are answered before all connections are
+// closed.
 func TestDrain(t *testing.T) {
 	w := newWorld(t)
 	m, other := w.gateway("a"), w.gateway("b")
@@ -185,7 +186,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainGivesUp stops a gateway while a request never ends.
+// TestDrainGivesUp stops a gateway with a request that never ends.
 func TestDrainGivesUp(t *testing.T) {
 	need.Time(t)
 	w := newWorld(t)

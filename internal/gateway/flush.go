@@ -10,25 +10,26 @@ import (
 const (
 	// flushChunk is how many streams a goroutine takes at once.
 	flushChunk = 32
-	// flushEach is how many streams wait for each goroutine before another one is started.
+	// flushEach is how many waiting streams cause another goroutine to be started.
 	flushEach = 4 * flushChunk
 )
 
-// A flusher writes what is queued at streams. A few goroutines do so for all of them, because the sockets do not block: to wake
-// one for each recipient of a message costs as much as the message. Other goroutines run first, so that what they queue is
-// written together. A stream whose client is slow, or that is encrypted, gets a goroutine of its own.
+// A flusher writes the queues of streams. A few goroutines do so for all of them, because the
+// sockets do not block: waking one goroutine for each recipient of a message costs as much as the
+// message. Other goroutines run first, so that what they queue is written together. A stream whose
+// client is slow, or that is encrypted, gets its own goroutine.
 type flusher struct {
-	// start runs the function in a goroutine that somebody waits for.
+	// start runs the function in a goroutine that Gateway.Close waits for.
 	start func(func())
 
 	mu sync.Mutex
-	// waiting are the streams that have something to write; those before next were taken.
+	// waiting are the streams with a queue; those before next were taken.
 	waiting []*stream
 	next    int
 	running int
 }
 
-// add has streams written, each of which is added only once until flush was called.
+// add queues streams for writing. Each may be added only once until its flush was called.
 func (f *flusher) add(streams ...*stream) {
 	f.mu.Lock()
 	f.waiting = append(f.waiting, streams...)
@@ -42,7 +43,8 @@ func (f *flusher) add(streams ...*stream) {
 	}
 }
 
-// take takes some of the streams that wait, and reports false if there are none: then the caller must end.
+// take takes some of the waiting streams. ok is false if there are none: then the caller must
+// return.
 func (f *flusher) take(into *[flushChunk]*stream) (taken []*stream, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,12 +82,12 @@ func (f *flusher) run() {
 	}
 }
 
-// A socketWriter writes to sockets without waiting. One goroutine uses it.
+// A socketWriter writes to sockets without blocking. Only one goroutine may use it.
 type socketWriter struct {
-	// joined is where frames are put together.
+	// joined is the buffer for joined frames.
 	joined []byte
-	// attempt calls write(2) once with data; n and err are what came of it. It is made once, because it would be allocated for
-	// each call otherwise.
+	// attempt calls write(2) once with data; n and err are the result. It is created once to avoid
+	// an allocation per call.
 	attempt func(fd uintptr) bool
 	data    []byte
 	n       int
@@ -94,7 +96,8 @@ type socketWriter struct {
 
 var socketWriters = sync.Pool{New: func() any { return newSocketWriter() }}
 
-// flush writes what is queued without waiting for the client; if that is not possible, a goroutine of the stream does.
+// flush writes the queue without waiting for the client; if that is not possible, it starts a
+// goroutine for the stream.
 func (s *stream) flush(w *socketWriter) {
 	for {
 		s.mu.Lock()
@@ -129,7 +132,8 @@ func (s *stream) flush(w *socketWriter) {
 	}
 }
 
-// join returns the bytes of frames at the beginning of the queue, and of how many. The stream is locked.
+// join returns the joined bytes of the first frames in the queue, and their number. The stream is
+// locked.
 func (s *stream) join(w *socketWriter) (data []byte, frames int) {
 	if len(s.queue) == 1 || len(s.queue[0]) >= maxBatch {
 		return s.queue[0], 1
@@ -145,10 +149,11 @@ func (s *stream) join(w *socketWriter) (data []byte, frames int) {
 	return w.joined, frames
 }
 
-// written removes n bytes from the queue, which were those of some frames or a part of them. The stream is locked.
+// written removes n written bytes, those of some frames or a part of them, from the queue. The
+// stream is locked.
 func (s *stream) written(n, frames int) {
 	if s.failure != nil {
-		return // There is no queue any more.
+		return // The queue is gone.
 	}
 	for ; frames > 0 && n >= len(s.queue[0]); frames-- {
 		n -= len(s.queue[0])

@@ -14,14 +14,14 @@ func newSocketWriter() *socketWriter {
 		for {
 			w.n, w.err = syscall.Write(int(fd), w.data)
 			if !errors.Is(w.err, syscall.EINTR) {
-				return true // Nothing is waited for.
+				return true // Do not wait.
 			}
 		}
 	}
 	return w
 }
 
-// write writes as much as the socket takes at once.
+// write writes as much as the socket accepts without blocking.
 func (w *socketWriter) write(to syscall.RawConn, data []byte) (int, error) {
 	w.data, w.n, w.err = data, 0, nil
 	err := to.Write(w.attempt)
@@ -32,7 +32,7 @@ func (w *socketWriter) write(to syscall.RawConn, data []byte) (int, error) {
 	return max(w.n, 0), err
 }
 
-// socketOf returns the socket of a connection that can be written to without waiting, or nil.
+// socketOf returns the socket of a connection for non-blocking writes, or nil.
 func socketOf(raw net.Conn) syscall.RawConn {
 	tcp, ok := raw.(*net.TCPConn)
 	if !ok {

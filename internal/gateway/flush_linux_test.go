@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFlush has a client that reads nothing at first: what its socket does not take is written later, in order, and afterwards
-// the flusher writes again.
+// TestFlush has a client that does not read at first: what its socket does not accept is written
+// later, in order, and afterwards the flusher writes again.
 func TestFlush(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,7 +42,8 @@ func TestFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// 24 bytes, then more than the joined writes and than both buffers of the socket take, as long as nobody reads, and less than may wait.
+	// 24 bytes, then more than the joined writes and both buffers of the socket hold, and less than
+	// the limit of the queue.
 	const pairs = 350
 	for i := range pairs {
 		send(24, i)

@@ -8,25 +8,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A framing is how a transport marks where a payload begins and ends.
+// A framing is how a transport delimits payloads.
 type framing uint8
 
 const (
-	// webSocketFraming makes a payload one binary message.
+	// webSocketFraming encodes a payload as one binary message.
 	webSocketFraming framing = iota
-	// lengthFraming puts the length before the payload, as a varint.
+	// lengthFraming prefixes the payload with its length, as a varint.
 	lengthFraming
 
 	framings
 )
 
-// headRoom is the space that the head of a frame needs at most.
+// headRoom is the maximum size of a frame's head.
 const headRoom = 10
 
-// empties are the frames without payload, which answer a heartbeat. Nobody writes into them.
+// empties are the frames without payload, which answer heartbeats. They are read only.
 var empties = [framings][]byte{webSocketFraming: {0x82, 0}, lengthFraming: {0}}
 
-// seal makes a frame of a buffer that has headRoom bytes before the payload. The frame is a part of the buffer.
+// seal builds a frame in a buffer with headRoom bytes before the payload. The frame shares the
+// buffer.
 func (f framing) seal(b []byte) []byte {
 	payload := len(b) - headRoom
 	var head [headRoom]byte
@@ -59,11 +60,12 @@ func (f framing) frame(payload []byte) []byte {
 	return f.seal(append(b, payload...))
 }
 
-// A broadcast is one payload for many connections: the frame of each framing is made once. One goroutine uses it.
+// A broadcast is one payload for many connections: each framing is encoded once. Only one goroutine
+// may use it.
 type broadcast struct {
 	payload []byte
 	frames  [framings][]byte
-	// streams are those that have to be written; each is in it once.
+	// streams are the streams to be written, each once.
 	streams []*stream
 }
 
@@ -74,7 +76,7 @@ func (b *broadcast) frame(f framing) []byte {
 	return b.frames[f]
 }
 
-// send queues the frame. It is written after flush.
+// send queues the frame, to be written by flush.
 func (b *broadcast) send(c *connection) error {
 	begin, err := c.stream.enqueue(b.frame(c.transport.framing))
 	if begin {
@@ -83,7 +85,7 @@ func (b *broadcast) send(c *connection) error {
 	return err
 }
 
-// flush has everything written that was queued.
+// flush starts writing what was queued.
 func (b *broadcast) flush() {
 	if len(b.streams) > 0 {
 		b.streams[0].flusher.add(b.streams...)

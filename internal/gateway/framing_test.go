@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestFraming reads frames of every interesting size with readers that are not ours.
+// TestFraming reads frames of all relevant sizes with independent readers.
 func TestFraming(t *testing.T) {
 	for _, size := range []int{0, 1, 125, 126, 127, 128, 16383, 16384, 65535, 65536, 1 << 20} {
 		payload := bytes.Repeat([]byte{7}, size)
@@ -33,8 +33,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// FuzzWebSocketFrames feeds any bytes to the reader of messages, whole and in pieces: it must end the same way, and
-// never return more than the limit.
+// FuzzWebSocketFrames feeds arbitrary bytes to the reader of messages, whole and in pieces: it must
+// end in the same way, and never return more than the limit.
 func FuzzWebSocketFrames(f *testing.F) {
 	f.Add(frame(0x82, []byte("hello")))
 	f.Add(append(frame(0x02, []byte("a")), append(frame(0x89, nil), frame(0x80, []byte("b"))...)...))
@@ -73,7 +73,7 @@ func FuzzWebSocketFrames(f *testing.F) {
 	})
 }
 
-// FuzzAddresses feeds any bytes to what reads addresses of clients.
+// FuzzAddresses feeds arbitrary bytes to the parsers of client addresses.
 func FuzzAddresses(f *testing.F) {
 	f.Add("PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n")
 	f.Add("\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\x01\x02\x03\x04\x05\x06\x07\x08\x00\x01\x00\x02")
@@ -93,7 +93,7 @@ func FuzzAddresses(f *testing.F) {
 	})
 }
 
-// FuzzRequests feeds any payload to what decodes requests and datagrams.
+// FuzzRequests feeds arbitrary payloads to the decoders of requests and datagrams.
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte{1 << 3, 1, 3<<3 | 2, 4, 1 << 3, 1, 2 << 3, 5})
 	f.Add(datagram(1, 1, 0, 5))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gateway holds the connections of the users: it reads their frames, keeps their sessions, passes their
-// requests on to services and writes what services have for them.
+// Package gateway holds the users' connections: it reads their frames, keeps their sessions,
+// forwards their requests to services and delivers notifications.
 //
-// It does not know what requests mean, beyond opening and closing a session, and it has no data of its own: who is
-// online in the cluster is known to package presence, who may log in is decided by package login, and which devices
-// exclude each other by package session.
+// It does not interpret requests, except for opening and closing sessions, and has no data of its
+// own: package presence knows who is online in the cluster, package login decides who may log in,
+// and package session which devices exclude each other.
 package gateway
 
 import (
@@ -32,46 +32,48 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// An Authenticator decides who may log in, and with which permissions. An error is an *apierr.Error that the client is
-// told. Many goroutines call it at once.
+// An Authenticator decides who may log in, and with which permissions. An error is an *apierr.Error
+// for the client. It is called concurrently.
 type Authenticator interface {
 	Authenticate(ctx context.Context, r *login.Request) (*login.Permissions, error)
 }
 
-// Options are what a gateway is built from. Everything but the functions at the end is needed.
+// Options configure a gateway. Only the functions at the end are optional.
 type Options struct {
 	Node  *cluster.Node
 	Ports *Ports
-	// Settings returns the configuration that runs now.
+	// Settings returns the current configuration.
 	Settings      func() *config.Gateway
 	Presence      *presence.Directory
 	Authenticator Authenticator
-	// BlockedIPs and BlockedUsers say who may not connect; AutoIPs and AutoUsers are told of who misbehaves.
+	// BlockedIPs and BlockedUsers say who may not connect; AutoIPs and AutoUsers receive the
+	// offences that lead to blocks.
 	BlockedIPs   *blocklist.List[netip.Addr]
 	BlockedUsers *blocklist.List[int64]
 	AutoIPs      *blocklist.AutoBlocker[netip.Addr]
 	AutoUsers    *blocklist.AutoBlocker[int64]
-	// Client returns the address that stands for the client with an address, for rate limits. It may be nil.
+	// Client maps an address to the one that counts for rate limits. It may be nil.
 	Client  func(netip.Addr) netip.Addr
 	Metrics *metrics.Gateway
 	Logger  *slog.Logger
-	// Requests logs the requests that were answered. It may be nil.
+	// Requests logs answered requests. It may be nil.
 	Requests *requestlog.Log
 
-	// Online is called when a session has just been bound to its connection, before the client hears of it, with all
-	// sessions that the user has on this gateway. It is called from the goroutine of the login, which waits for it. It
-	// may be nil.
+	// Online is called after a session was bound to its connection and before the client gets the
+	// response, with all sessions of the user on this gateway. The goroutine of the login calls it
+	// and waits for it. It may be nil.
 	Online func(s *Session, all []*Session)
-	// Offline is called after a session was closed, with the sessions that the user still has on this gateway. It is
-	// called from a goroutine of its own. It may be nil.
+	// Offline is called after a session was closed, with the remaining sessions of the user on this
+	// gateway, in a goroutine of its own. It may be nil.
 	Offline func(s *Session, left []*Session, why CloseReason)
-	// Notified is called after a notification was handed to the connections of its recipients on this gateway; missed
-	// are those who had none that took it. It is called from the goroutine of the delivery, before the service is
-	// answered, and must not modify what it gets. It may be nil.
+	// Notified is called after a notification was queued on the connections of its recipients on
+	// this gateway; missed are the recipients without a connection that accepted it. The goroutine
+	// of the delivery calls it before it answers the service. It must not modify its arguments. It
+	// may be nil.
 	Notified func(d *link.Delivery, missed []int64)
 }
 
-// A Gateway serves clients.
+// A Gateway serves the clients of one node.
 type Gateway struct {
 	options        Options
 	settings       func() *config.Gateway
@@ -80,44 +82,44 @@ type Gateway struct {
 	datagrams      datagrams
 	sessions       *sessions
 	traffic        traffic
-	// offline has an element for each session whose end is being made known.
+	// offline has an element for each session whose end is being announced.
 	offline   chan struct{}
 	keys      *keys
 	sequences sequences
-	// handover is handoverPause; tests on a busy machine need more.
+	// handover is handoverPause; tests on a busy machine need a longer one.
 	handover time.Duration
-	// late is when messages come after newer ones.
+	// late tracks messages that arrive after newer ones.
 	late outage
 
-	// ctx is that of requests; it ends when Close gives up waiting.
+	// ctx is the context of requests; it ends when Close stops waiting.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// draining says that nothing new is begun.
+	// draining is true once Close was called: nothing new begins.
 	draining atomic.Bool
-	// work is the requests that are being worked on, group is every goroutine.
+	// work counts the running requests, group every goroutine.
 	work    work
 	group   sync.WaitGroup
 	workers workers
 	flusher flusher
-	// readiness waits for the clients of parked connections, of which there are as many as parked says.
+	// readiness waits for input of parked connections; parked is their number.
 	readiness *readiness
 	parked    atomic.Int64
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
-	// empty is closed when the last connection goes, if somebody waits for that.
+	// empty is closed when the last connection is removed; nil if nobody waits for that.
 	empty chan struct{}
-	// closed says that no goroutine may be started any more that is not started by another one.
+	// closed is true once only running goroutines may start others.
 	closed bool
 	stop   chan struct{}
 }
 
 const (
-	// offlineAtOnce is how many ends of sessions are made known to the cluster at the same time.
+	// offlineAtOnce is how many ends of sessions are announced concurrently.
 	offlineAtOnce = 64
-	// sweepInterval is how often idle sessions are looked for.
+	// sweepInterval is the interval of the search for idle sessions.
 	sweepInterval = time.Second
-	// drainGrace is how long clients that were told to go may take before they are disconnected by a server that stops.
+	// drainGrace is how long clients may take to disconnect when the server stops.
 	drainGrace = 3 * time.Second
 )
 
@@ -157,7 +159,7 @@ func Start(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// handle answers the calls of other nodes.
+// handle registers the handlers for calls of other nodes.
 func (g *Gateway) handle() error {
 	return errors.Join(
 		cluster.Handle(g.options.Node, link.Deliver, g.deliver),
@@ -185,7 +187,7 @@ func (g *Gateway) serve() {
 // start runs a function in a goroutine that Close waits for.
 func (g *Gateway) start(fn func()) { g.group.Go(fn) }
 
-// admit takes a new connection, or closes it without a word.
+// admit accepts a new connection, or closes it without a response and returns nil.
 func (g *Gateway) admit(raw net.Conn, t *transport) *connection {
 	c := g.newConnection(raw, t)
 	if g.draining.Load() || g.options.BlockedIPs.BlockedNow(c.remote) {
@@ -203,7 +205,7 @@ func (g *Gateway) admit(raw net.Conn, t *transport) *connection {
 	return c
 }
 
-// remove forgets a connection.
+// remove removes a connection from the list.
 func (g *Gateway) remove(c *connection) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -218,7 +220,7 @@ func (g *Gateway) remove(c *connection) {
 	}
 }
 
-// open returns the connections that there are.
+// open returns the open connections.
 func (g *Gateway) open() []*connection {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -229,7 +231,8 @@ func (g *Gateway) open() []*connection {
 	return list
 }
 
-// unavailable returns why clients may not log in; nil is that they may: the node is healthy and active, and does not stop.
+// unavailable returns why clients may not log in, or nil if they may: the node is healthy, active
+// and not stopping.
 func (g *Gateway) unavailable() *apierr.Error {
 	why := "the gateway is not healthy"
 	switch node := g.options.Node; {
@@ -245,8 +248,8 @@ func (g *Gateway) unavailable() *apierr.Error {
 	return apierr.New(apierr.ServerUnavailable, "%s", why)
 }
 
-// Close lets running requests finish, tells all clients that the server stops, lets them disconnect for a moment and
-// disconnects the rest. When ctx ends it does not wait any longer.
+// Close waits for running requests, closes all sessions with the status of a stopping server, gives
+// the clients drainGrace to disconnect and disconnects the rest. When ctx ends, it stops waiting.
 func (g *Gateway) Close(ctx context.Context) error {
 	if g.draining.Swap(true) {
 		return nil
@@ -275,7 +278,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	close(g.stop)
 	g.readiness.close()
 	if !g.await(ctx, g.group.Wait) {
-		// What still waits for something is cut off.
+		// Cancel what is still running.
 		g.cancel()
 		for _, c := range g.open() {
 			c.drop()
@@ -285,15 +288,15 @@ func (g *Gateway) Close(ctx context.Context) error {
 	return err
 }
 
-// work counts the requests that are being worked on, until no new one is taken.
+// work counts the running requests, until no new one is accepted.
 type work struct {
 	mu    sync.Mutex
 	count int
-	// idle is set when no new one is taken, and closed when the last one is done.
+	// idle is set when no new one is accepted, and closed when the last one is done.
 	idle chan struct{}
 }
 
-// begin counts a request. It reports false when no more are taken.
+// begin counts a request. It reports false if no more are accepted.
 func (w *work) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,7 +315,7 @@ func (w *work) done() {
 	}
 }
 
-// end takes no more requests. The channel is closed when those that run are done.
+// end stops accepting requests. The channel is closed when the running ones are done.
 func (w *work) end() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -323,7 +326,7 @@ func (w *work) end() <-chan struct{} {
 	return w.idle
 }
 
-// awaitEmpty waits until the clients have gone, but not for long.
+// awaitEmpty waits up to drainGrace until the clients have disconnected.
 func (g *Gateway) awaitEmpty(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainGrace)
 	defer cancel()
@@ -356,12 +359,12 @@ func (g *Gateway) await(ctx context.Context, wait func()) bool {
 	}
 }
 
-// Sessions returns how many sessions there are, and of how many users.
+// Sessions returns the numbers of sessions and of their users.
 func (g *Gateway) Sessions() (sessions, users int) {
 	return int(g.sessions.count.Load()), int(g.sessions.users.Load())
 }
 
-// Traffic returns how many bytes were received from clients and sent to them.
+// Traffic returns the bytes received from clients and sent to them.
 func (g *Gateway) Traffic() (received, sent uint64) {
 	return g.traffic.received.Load(), g.traffic.sent.Load()
 }

@@ -34,7 +34,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait. It is long because the race detector makes everything slow.
+// patience bounds every wait. It is long because of the race detector.
 const patience = 60 * time.Second
 
 // A world is a cluster with a service and any number of gateways.
@@ -43,7 +43,7 @@ type world struct {
 	fabric  *clustertest.Fabric
 	db      *store.DB
 	service *cluster.Node
-	// release lets requests go on that were told to wait.
+	// release continues blocked requests.
 	release chan struct{}
 
 	mu       sync.Mutex
@@ -59,7 +59,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// answer is the service. What a message says is what happens.
+// answer is the handler of the service. The text of a message selects what it does.
 func (w *world) answer(ctx context.Context, r *link.Request) (*link.Response, error) {
 	w.mu.Lock()
 	w.requests = append(w.requests, r)
@@ -105,7 +105,7 @@ func (w *world) deliver(to *member, text string, except *link.Session, users ...
 	return d
 }
 
-// say is a request whose text tells the service what to do.
+// say returns a request whose text selects what the service does.
 func say(text string) *wire.CreateMessageRequest { return &wire.CreateMessageRequest{Text: &text} }
 
 // A member is a running gateway.
@@ -115,7 +115,7 @@ type member struct {
 	directory *presence.Directory
 	ws, tcp   string
 	events    *journal
-	lines     journal // of the log of requests
+	lines     journal // lines of the request log
 }
 
 // Write adds a line of a log.
@@ -124,7 +124,7 @@ func (e *journal) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// journal remembers what the functions of the options were told.
+// journal records the calls of the functions in the options.
 type journal struct {
 	mu   sync.Mutex
 	list []string
@@ -214,7 +214,7 @@ func (w *world) gatewayOn(o cluster.Options, id string, set ...func(*config.Conf
 	return m
 }
 
-// blocklists makes the lists of a gateway, with five triggers to a block.
+// blocklists creates the blocklists of a gateway, which block after five offences.
 func (w *world) blocklists(ctx context.Context, o *Options) {
 	w.t.Helper()
 	list := blocklist.Options{Store: w.db, Enabled: func() bool { return true }, Logger: o.Logger}

@@ -20,7 +20,7 @@ func (g *Gateway) take(ip netip.Addr) bool {
 	})
 }
 
-// client returns the address that stands for the client with an address.
+// client returns the address that counts for rate limits.
 func (g *Gateway) client(ip netip.Addr) netip.Addr {
 	if g.options.Client == nil {
 		return ip
@@ -28,8 +28,8 @@ func (g *Gateway) client(ip netip.Addr) netip.Addr {
 	return g.options.Client(ip)
 }
 
-// trigger notes that a client misbehaved. If that gets it blocked, its sessions are closed like those of anybody who is
-// blocked. session may be nil.
+// trigger records an offence of a client. If that leads to a block, its sessions are closed.
+// session may be nil.
 func (g *Gateway) trigger(ip netip.Addr, session *Session, cause blocklist.Cause) {
 	g.options.AutoIPs.Trigger(ip, cause)
 	if session != nil {
@@ -37,7 +37,7 @@ func (g *Gateway) trigger(ip netip.Addr, session *Session, cause blocklist.Cause
 	}
 }
 
-// blockIPs closes the sessions and connections of addresses that have just been blocked.
+// blockIPs closes the sessions and connections of newly blocked addresses.
 func (g *Gateway) blockIPs(ips []netip.Addr) {
 	blocked := make(map[netip.Addr]struct{}, len(ips))
 	for _, ip := range ips {
@@ -61,7 +61,7 @@ func (g *Gateway) blockIPs(ips []netip.Addr) {
 	}
 }
 
-// blockUsers closes the sessions of users who have just been blocked.
+// blockUsers closes the sessions of newly blocked users.
 func (g *Gateway) blockUsers(ids []int64) {
 	for _, id := range ids {
 		for _, s := range g.sessions.of(id) {

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// The reading end of RFC 6455 is written here rather than taken from a library: libraries keep buffers for each
-// connection that tens of thousands of idle ones cannot afford, and writing, bounding and closing are the business of the
+// The reader of RFC 6455 is our own: libraries have buffers for each connection, which are too
+// expensive for tens of thousands of idle ones, and writing, limits and closing belong to the
 // stream anyway.
 
-// An opcode says what a frame of a WebSocket holds.
+// An opcode is the type of a WebSocket frame.
 type opcode byte
 
 const (
@@ -29,10 +29,11 @@ const (
 
 func (o opcode) control() bool { return o >= opClose }
 
-// maxControl is the largest payload of a frame that controls the connection.
+// maxControl is the maximum payload of a control frame.
 const maxControl = 125
 
-// A violation is what a client did against the rules of the WebSocket. The status tells it in the closing frame.
+// A violation is a violation of the WebSocket protocol by the client. The close frame contains the
+// status.
 type violation struct {
 	status uint16
 	reason string
@@ -47,10 +48,10 @@ var (
 	errText        = &violation{1007, "the text is not UTF-8"}
 )
 
-// errCloseFrame means that the client has closed the WebSocket properly.
+// errCloseFrame means that the client has sent a close frame.
 var errCloseFrame = errors.New("the client closed the WebSocket")
 
-// A frameHead is what stands before the payload of a frame.
+// A frameHead is the head of a frame.
 type frameHead struct {
 	final  bool
 	opcode opcode
@@ -111,7 +112,7 @@ func readNumber(r *bufio.Reader, size int) (n uint64, err error) {
 	return n, nil
 }
 
-// within makes the end of the stream one inside a frame.
+// within converts io.EOF to io.ErrUnexpectedEOF.
 func within(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -139,17 +140,17 @@ func (h *frameHead) appendPayload(r *bufio.Reader, b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// A messageReader puts the messages of a client together.
+// A messageReader assembles the messages of a client from frames.
 type messageReader struct {
 	reader *bufio.Reader
 	limit  int
-	// control is told of the frames between messages. An error ends the reading.
+	// control is called with each control frame. An error ends the reading.
 	control func(o opcode, payload []byte) error
-	// begin, if it is not nil, is called before each frame that is not within a message.
+	// begin, if not nil, is called before each frame that does not continue a message.
 	begin func()
 }
 
-// read returns the next message. The payload belongs to the caller.
+// read returns the next message. The caller owns the payload.
 func (m *messageReader) read() (kind opcode, payload []byte, err error) {
 	for started := false; ; {
 		if !started && m.begin != nil {
@@ -191,11 +192,11 @@ func (m *messageReader) read() (kind opcode, payload []byte, err error) {
 	}
 }
 
-// readMessages reads until the client goes or breaks a rule.
+// readMessages reads until the client disconnects or violates the protocol.
 func (c *connection) readMessages() error {
 	m := messageReader{
 		reader: c.stream.reader, limit: int(c.gateway.settings().ClientAPI.MaxRequestSizeBytes), control: c.control,
-		begin: c.stream.begin,
+		begin: c.stream.markBoundary,
 	}
 	for {
 		kind, payload, err := m.read()
@@ -205,14 +206,14 @@ func (c *connection) readMessages() error {
 		if err != nil {
 			return err
 		}
-		// Text has no meaning in the protocol.
+		// Text messages are not part of the protocol.
 		if kind == opBinary {
 			c.receive(payload)
 		}
 	}
 }
 
-// control answers a frame that controls the connection.
+// control handles a control frame.
 func (c *connection) control(o opcode, payload []byte) error {
 	switch o {
 	case opPing:
@@ -228,7 +229,7 @@ func (c *connection) control(o opcode, payload []byte) error {
 	return nil
 }
 
-// checkClose returns the status of a close frame; 0 is none.
+// checkClose returns the status of a close frame; 0 means none.
 func checkClose(payload []byte) (uint16, error) {
 	if len(payload) == 0 {
 		return 0, nil
@@ -246,7 +247,7 @@ func checkClose(payload []byte) (uint16, error) {
 	return status, nil
 }
 
-// sendClose sends a close frame; a status of 0 is none. Nothing may be sent after it.
+// sendClose sends a close frame; a status of 0 means none. Nothing may be sent after it.
 func (c *connection) sendClose(status uint16, reason string) {
 	var payload []byte
 	if status != 0 {
@@ -256,7 +257,7 @@ func (c *connection) sendClose(status uint16, reason string) {
 	c.stream.finish()
 }
 
-// controlFrame makes a frame that controls the connection.
+// controlFrame returns a control frame.
 func controlFrame(o opcode, payload []byte) []byte {
 	payload = payload[:min(len(payload), maxControl)]
 	return append([]byte{0x80 | byte(o), byte(len(payload))}, payload...)

@@ -25,18 +25,18 @@ import (
 )
 
 const (
-	// maxLatitude is where the projection of maps ends.
+	// maxLatitude is the limit of the Web Mercator projection.
 	maxLatitude = 85.05112878
-	// maxLongitude is where the world meets itself.
+	// maxLongitude is the antimeridian.
 	maxLongitude = 180
-	// kickTimeout is how long a login waits for other gateways to close the sessions that it replaced.
+	// kickTimeout is how long a login waits for other gateways to close replaced sessions.
 	kickTimeout = 3 * time.Second
 )
 
-// errBlocked means that the connection is to be dropped without an answer.
+// errBlocked means that the connection must be dropped without a response.
 var errBlocked = errors.New("the user is blocked")
 
-// openSession decides about a login and answers it.
+// openSession handles a login.
 func (c *connection) openSession(in *arrival, payload []byte) {
 	ctx, span := telemetry.Start(c.gateway.ctx, in.head.Kind.String(), telemetry.Server)
 	defer span.End()
@@ -46,7 +46,7 @@ func (c *connection) openSession(in *arrival, payload []byte) {
 	}
 }
 
-// setLoginSpan tells who wanted to log in and how that ended. What proves who somebody is stays here.
+// setLoginSpan sets the attributes of a login's span, without credentials.
 func setLoginSpan(span telemetry.Span, in *arrival, r *wire.CreateSessionRequest, code apierr.Code) {
 	span.Set(attribute.String("app.request.id", strconv.FormatInt(in.head.ID, 10)), attribute.Int("app.request.bytes", in.size))
 	if r != nil {
@@ -60,9 +60,9 @@ func setLoginSpan(span telemetry.Span, in *arrival, r *wire.CreateSessionRequest
 	}
 }
 
-// answerLogin decides about a login and answers it. The checks come in the order that the protocol fixes, because the
-// first one that fails is what the client hears. It returns what was asked, nil if that cannot be read, and how it was
-// answered, 0 if it was not.
+// answerLogin decides about a login and answers it. The protocol defines the order of the checks,
+// because the client gets the first error. It returns the decoded request, or nil if it is invalid,
+// and the code of the response, or 0 if there was none.
 func (c *connection) answerLogin(ctx context.Context, in *arrival, payload []byte) (*wire.CreateSessionRequest, apierr.Code) {
 	g, id, begin := c.gateway, in.head.ID, time.Now()
 	refuse := func(e *apierr.Error) apierr.Code {
@@ -85,7 +85,7 @@ func (c *connection) answerLogin(ctx context.Context, in *arrival, payload []byt
 	late, gone := c.endLogin(err == nil)
 	switch {
 	case gone:
-		// Nobody is there to hear the answer.
+		// The client has disconnected.
 		if err == nil {
 			g.end(s, CloseReason{Status: wire.ClosedUnknownError})
 		}
@@ -111,12 +111,12 @@ func (c *connection) answerLogin(ctx context.Context, in *arrival, payload []byt
 		})
 	}
 	in.session = s
-	c.welcome(id, s)
+	c.confirmLogin(id, s)
 	c.log(in, int32(apierr.OK), 0)
 	return r, apierr.OK
 }
 
-// beginLogin reports whether a login may be tried: there is no session, and nobody else is trying.
+// beginLogin reports whether a login may begin: there is no session, and no other login is running.
 func (c *connection) beginLogin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,8 @@ func (c *connection) beginLogin() bool {
 	return true
 }
 
-// endLogin says how a login ended. late means that its time had ended before, gone that the connection is closing.
+// endLogin ends a login. late is true if its time had ended before, gone if the connection is
+// closing.
 func (c *connection) endLogin(success bool) (late, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +141,7 @@ func (c *connection) endLogin(success bool) (late, gone bool) {
 	return c.late, false
 }
 
-// bind makes the session that of the connection.
+// bind binds the session to the connection.
 func (c *connection) bind(s *Session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,8 +151,8 @@ func (c *connection) bind(s *Session) error {
 	return nil
 }
 
-// welcome tells the client that it is logged in.
-func (c *connection) welcome(id int64, s *Session) {
+// confirmLogin sends the response to a successful login.
+func (c *connection) confirmLogin(id int64, s *Session) {
 	g := c.gateway
 	if settings := g.settings(); settings.Session.NotifyClientsOfSessionInfoAfterConnected {
 		c.notify(&wire.AppNotification{Data: &wire.AppNotification_Data{Kind: &wire.AppNotification_Data_UserSession{
@@ -168,7 +169,7 @@ func (c *connection) welcome(id int64, s *Session) {
 	c.respond(id, int32(apierr.OK), "", nil)
 }
 
-// login checks who somebody is and registers the session in the cluster.
+// login authenticates the user and registers the session in the cluster.
 func (g *Gateway) login(ctx context.Context, c *connection, r *wire.CreateSessionRequest) (*Session, error) {
 	ip, began := c.remoteIP(), g.options.Node.Cluster().Now()
 	rules := rulesOf(g.settings().SimultaneousLogin)
@@ -195,7 +196,7 @@ func (g *Gateway) login(ctx context.Context, c *connection, r *wire.CreateSessio
 		return nil, err
 	}
 	if s := g.sessions.find(r.UserId, device); s != nil && s.attach(c) {
-		// The session lived on heartbeats over UDP.
+		// The session had sent its heartbeats over UDP.
 		s.touch(&s.request)
 		return s, nil
 	}
@@ -204,14 +205,14 @@ func (g *Gateway) login(ctx context.Context, c *connection, r *wire.CreateSessio
 		Location: r.Location, DeviceDetails: r.DeviceDetails, permissions: permissions, began: began, conn: c,
 	}
 	s.touch(&s.request)
-	s.heartbeat.set(s.LoginDate) // Until the first one comes.
+	s.heartbeat.set(s.LoginDate) // Until the first heartbeat.
 	if err := g.register(ctx, s, status, rules); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// register makes the session the only one of its kind in the cluster.
+// register registers the session in the cluster and closes those that it excludes.
 func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStatus, rules session.Rules) error {
 	conflicts := make([]wire.DeviceType, 0, len(session.Devices))
 	for _, d := range rules.Conflicts(session.Device(s.Device)) {
@@ -237,7 +238,7 @@ func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStat
 		return apierr.Wrap(apierr.ServerUnavailable, err)
 	}
 	why := CloseReason{Status: wire.ClosedByOtherDevice}
-	// Of two logins at the same moment the later one in the cluster counts, not the later one here.
+	// Of two concurrent logins the later one in the cluster wins, not the later one here.
 	if goes := g.sessions.add(s, func(older *Session) bool { return !g.current(s) && g.current(older) }); goes != nil {
 		if goes == s {
 			s.end()
@@ -249,7 +250,7 @@ func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStat
 	g.options.Metrics.UserOnline.Set(float64(g.sessions.users.Load()))
 	g.options.Metrics.SessionOpen.Set(float64(g.sessions.count.Load()))
 	if !g.current(s) {
-		// Another gateway was faster than this one could be told.
+		// Another gateway replaced the session before this one could be notified.
 		g.end(s, why)
 		return conflict
 	}
@@ -257,10 +258,11 @@ func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStat
 	return nil
 }
 
-// current reports whether the session has not been replaced, as far as is known. If it is later, the gateway is told.
+// current reports whether the session has not been replaced, as far as is known. If it is replaced
+// later, the gateway is notified.
 func (g *Gateway) current(s *Session) bool { return g.options.Presence.Owns(s.key()) }
 
-// presenceOf returns what the cluster shall know of a session.
+// presenceOf converts a session to what the cluster stores.
 func (g *Gateway) presenceOf(s *Session) presence.Session {
 	p := presence.Session{
 		UserID: s.UserID, Device: s.Device, ID: s.ID, Version: s.Version, IP: s.IP, LoginDate: s.LoginDate,
@@ -276,7 +278,7 @@ func (g *Gateway) presenceOf(s *Session) presence.Session {
 	return p
 }
 
-// keptDetails returns the details of a device that are configured to be kept.
+// keptDetails returns the details of a device that the configuration keeps.
 func keptDetails(items []config.DeviceDetail, details map[string]string) map[string]string {
 	var kept map[string]string
 	for _, item := range items {
@@ -290,7 +292,7 @@ func keptDetails(items []config.DeviceDetail, details map[string]string) map[str
 	return kept
 }
 
-// rulesOf translates the configuration.
+// rulesOf converts the configuration to rules.
 func rulesOf(c config.SimultaneousLogin) session.Rules {
 	return session.Rules{
 		Strategy: session.Strategy(c.Strategy), KeepOld: c.LoginConflictStrategy == config.DisconnectLoggingInDevice,
@@ -298,7 +300,7 @@ func rulesOf(c config.SimultaneousLogin) session.Rules {
 	}
 }
 
-// deviceOf takes numbers of a newer client for an unknown device.
+// deviceOf maps numbers of a newer client to UNKNOWN.
 func deviceOf(d wire.DeviceType) wire.DeviceType {
 	if _, ok := wire.DeviceType_name[int32(d)]; !ok {
 		return wire.DeviceType_UNKNOWN
@@ -306,7 +308,7 @@ func deviceOf(d wire.DeviceType) wire.DeviceType {
 	return d
 }
 
-// statusOf returns the status of a user who logs in, and checks it and the location.
+// statusOf validates the status and the location of a login and returns the status.
 func statusOf(r *wire.CreateSessionRequest) (wire.UserStatus, error) {
 	status := r.GetUserStatus()
 	if _, ok := wire.UserStatus_name[int32(status)]; !ok {
@@ -326,7 +328,7 @@ func statusOf(r *wire.CreateSessionRequest) (wire.UserStatus, error) {
 	return status, nil
 }
 
-// A kickRequest names a session that another one has replaced.
+// A kickRequest identifies a session that another one has replaced.
 type kickRequest struct {
 	UserID int64           `json:"userId"`
 	Device wire.DeviceType `json:"device"`
@@ -335,7 +337,7 @@ type kickRequest struct {
 
 type kickResponse struct{}
 
-// kick lets a gateway close a session that was replaced by one elsewhere. It goes to a named node.
+// kick calls a gateway to close a session that one elsewhere has replaced. It goes to a named node.
 var kick = cluster.Endpoint[kickRequest, kickResponse]{Name: "session.kick"}
 
 func (g *Gateway) kicked(_ context.Context, req *kickRequest) (*kickResponse, error) {
@@ -343,8 +345,8 @@ func (g *Gateway) kicked(_ context.Context, req *kickRequest) (*kickResponse, er
 	return &kickResponse{}, nil
 }
 
-// kickAll closes sessions that were replaced. Other gateways are waited for, so that nobody is online twice when the
-// client hears of success; one that cannot be reached learns of it by itself.
+// kickAll closes replaced sessions. It waits for other gateways, so that no user is online twice
+// when the client gets the response; a gateway that cannot be reached finds out by itself.
 func (g *Gateway) kickAll(ctx context.Context, replaced []presence.Session) {
 	var remote []presence.Session
 	for _, r := range replaced {

@@ -21,7 +21,7 @@ import (
 	"example.org/app/test/client"
 )
 
-// TestLoginChecks has one thing wrong, or several to see which one counts.
+// TestLoginChecks makes logins with one error, or with several to test their precedence.
 func TestLoginChecks(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", func(c *config.Config) {
@@ -56,7 +56,7 @@ func TestLoginChecks(t *testing.T) {
 			c := client.Connect(t, m.tcp)
 			c.RefusedLogin(test.code, 5, test.set)
 			if test.code != 1000 {
-				c.MustLogin(5) // A refusal does not end the connection.
+				c.MustLogin(5) // A refused login does not end the connection.
 			}
 			c.Close()
 			eventually(t, "the session is gone", func() bool { return len(m.sessions.of(5)) == 0 })
@@ -146,7 +146,7 @@ func TestConflicts(t *testing.T) {
 				for _, device := range test.old {
 					clients[device] = client.LogIn(t, gateways[where[0]].ws, user, client.With(device))
 				}
-				// A gateway that decides must know what it decides about.
+				// The deciding gateway must know both sessions.
 				eventually(t, "both know", func() bool {
 					e, _ := gateways[where[1]].directory.Lookup(user)
 					return len(e.Sessions) == len(test.old)
@@ -180,7 +180,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestLoginTogether logs one user in at many places at the same moment: one session is left, and everybody knows which.
+// TestLoginTogether logs one user in at many gateways concurrently: one session remains, and all
+// nodes agree on it.
 func TestLoginTogether(t *testing.T) {
 	w := newWorld(t)
 	gateways := []*member{w.gateway("a"), w.gateway("b")}
@@ -229,7 +230,8 @@ func TestLoginTogether(t *testing.T) {
 	}
 }
 
-// TestLoginWithoutNATS logs in while the session cannot be registered: that is no conflict with another device.
+// TestLoginWithoutNATS logs in while the session cannot be registered: that must not be reported as
+// a conflict.
 func TestLoginWithoutNATS(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")

@@ -14,18 +14,19 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A pendingMessage is a message of a client that a service has not answered yet.
+// A pendingMessage is a message of a client that has no response yet.
 type pendingMessage struct {
 	conversation uint64
-	// place is which service it was handed to, and how; empty is none. It and next belong to the connection's mu.
+	// place is the service and the connection over which it was sent; empty means none. The
+	// connection's mu guards it and next.
 	place string
-	// next is which service it is about to be handed to.
+	// next is the place to which it is about to be sent.
 	next string
 	done chan struct{}
 }
 
-// forwardInOrder lets a service answer a request after those before it were handed over, so that they arrive in the order
-// in which the client sent them. It does not wait for their answers, unless they went to another service.
+// forwardInOrder forwards a request after those before it were sent, so that they arrive in the
+// client's order. It does not wait for their responses, unless they went to another service.
 func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 	before, handed := c.handed, make(chan struct{})
 	once := sync.OnceFunc(func() { close(handed) })
@@ -63,7 +64,7 @@ func (c *connection) forwardInOrder(in *arrival, payload []byte) {
 	}
 }
 
-// begin begins a message to a conversation.
+// begin adds a message of a conversation.
 func (c *connection) begin(conversation uint64) *pendingMessage {
 	m := &pendingMessage{conversation: conversation, done: make(chan struct{})}
 	c.mu.Lock()
@@ -72,15 +73,15 @@ func (c *connection) begin(conversation uint64) *pendingMessage {
 	return m
 }
 
-// hand says that a message was handed to the service that it was about to be handed to.
+// hand records that a message was sent to its next place.
 func (c *connection) hand(m *pendingMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m.place = m.next
 }
 
-// follow waits until a message can be handed to a service without overtaking those before it: they were answered, or the
-// same service got them the same way. One that is sent again waits for all answers.
+// follow waits until a message can be sent without overtaking those before it: they have responses,
+// or were sent to the same place. A message that is sent again waits for all responses.
 func (c *connection) follow(ctx context.Context, m *pendingMessage, place string, again bool) error {
 	var before []*pendingMessage
 	c.mu.Lock()
@@ -101,7 +102,7 @@ func (c *connection) follow(ctx context.Context, m *pendingMessage, place string
 	return nil
 }
 
-// settle says that nobody need wait for a message any more.
+// settle removes a finished message.
 func (c *connection) settle(m *pendingMessage) {
 	if m == nil {
 		return
@@ -112,7 +113,7 @@ func (c *connection) settle(m *pendingMessage) {
 	close(m.done)
 }
 
-// keys makes what identifies the requests of one gateway: a random beginning and a number.
+// keys generates unique keys of requests: a random prefix and a number.
 type keys struct {
 	prefix [8]byte
 	count  atomic.Uint64
@@ -120,7 +121,7 @@ type keys struct {
 
 func newKeys() *keys {
 	k := new(keys)
-	_, _ = rand.Read(k.prefix[:]) // It never fails.
+	_, _ = rand.Read(k.prefix[:]) // Never fails.
 	return k
 }
 

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// parkAfter is how long a client with a session is silent before its connection is parked.
+// parkAfter is how long a client with a session must be silent before its connection is parked.
 const parkAfter = 5 * time.Second
 
-// A connection whose client is silent for some time is parked: the goroutine that reads ends and its buffer goes back to
-// the pool. One goroutine waits for all parked connections (readiness), and begins to read again from one whose
-// client has sent something or has gone. Writing is not affected.
+// The connection of a silent client is parked: its reading goroutine ends and its buffer returns to
+// the pool. One goroutine waits for input on all parked connections (readiness) and starts a
+// reading goroutine when the client sends something or disconnects. Writing is not affected.
 
-// errSilent ends the reading of a connection that is to be parked.
+// errSilent ends the reading goroutine of a connection that is to be parked.
 var errSilent = errors.New("the client is silent")
 
-// past is a deadline that has passed.
-var past = time.Unix(1, 0)
+// pastDeadline is a read deadline in the pastDeadline, which interrupts a read.
+var pastDeadline = time.Unix(1, 0)
 
-// readers are buffers for connections that are read from.
+// readers is the pool of buffers for reading connections.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
 
-// takeReader gets the stream a buffer. It is for the goroutine that reads.
+// takeReader allocates a buffer from the pool. Only the reading goroutine may call it.
 func (s *stream) takeReader() {
 	if s.reader == nil {
 		s.reader = readers.Get().(*bufio.Reader)
@@ -34,7 +34,8 @@ func (s *stream) takeReader() {
 	}
 }
 
-// releaseReader gives the buffer back, with what is in it. It is for the goroutine that reads.
+// releaseReader returns the buffer to the pool and discards its contents. Only the reading
+// goroutine may call it.
 func (s *stream) releaseReader() {
 	if r := s.reader; r != nil {
 		s.reader = nil
@@ -43,30 +44,33 @@ func (s *stream) releaseReader() {
 	}
 }
 
-// begin says that the next byte is the first one of a message. It is for the goroutine that reads.
-func (s *stream) begin() { s.between = s.reader.Buffered() == 0 }
+// markBoundary is called before each message. It records whether none of its bytes has been read
+// yet. Only the reading goroutine may call it.
+func (s *stream) markBoundary() { s.between = s.reader.Buffered() == 0 }
 
-// hush has the goroutine that reads return errSilent as soon as it waits for the beginning of a message.
-func (s *stream) hush() {
+// interruptRead makes Read return errSilent as soon as it would block at the beginning of a
+// message.
+func (s *stream) interruptRead() {
 	s.mu.Lock()
 	conn, skip := s.Conn, s.parked != nil || s.gone || s.finishing
 	s.mu.Unlock()
-	if !skip && !s.hushed.Swap(true) {
-		_ = conn.SetReadDeadline(past)
+	if !skip && !s.interrupted.Swap(true) {
+		_ = conn.SetReadDeadline(pastDeadline)
 	}
 }
 
-// unhush ends what hush began.
-func (s *stream) unhush() {
+// allowRead reverts interruptRead.
+func (s *stream) allowRead() {
 	_ = s.Conn.SetReadDeadline(time.Time{})
-	s.hushed.Store(false)
+	s.interrupted.Store(false)
 }
 
-// A sleeper is told when a parked stream has to be read from again.
-type sleeper interface{ resume() }
+// A resumer resumes reading from a parked stream.
+type resumer interface{ resume() }
 
-// park says that nobody reads until the sleeper resumes. It reports false if the socket is closed.
-func (s *stream) park(p sleeper) bool {
+// park marks the stream as parked. Nobody reads until p.resume is called. It reports false if the
+// socket is closed.
+func (s *stream) park(p resumer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
@@ -76,7 +80,7 @@ func (s *stream) park(p sleeper) bool {
 	return true
 }
 
-// unpark takes parking back. It reports false if the sleeper resumes.
+// unpark reverts park. It reports false if the stream was resumed meanwhile.
 func (s *stream) unpark() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +100,7 @@ func (s *stream) wake() {
 	}
 }
 
-// shut closes the socket, or the encryption around it, and lets a goroutine that reads learn of it.
+// shut closes the socket, or the TLS connection around it, and wakes the reader.
 func (s *stream) shut(conn net.Conn) {
 	_ = conn.Close()
 	s.mu.Lock()
@@ -105,13 +109,14 @@ func (s *stream) shut(conn net.Conn) {
 	s.wake()
 }
 
-// startReading begins to read. Until the connection has ended, the group of the gateway counts it, parked or not.
+// startReading starts a reading goroutine. The group of the gateway counts the connection, parked
+// or not, until it has ended.
 func (c *connection) startReading() {
 	c.gateway.group.Add(1)
 	go c.read()
 }
 
-// read reads until the client is silent or has gone.
+// read reads until the client is silent or disconnects.
 func (c *connection) read() {
 	for {
 		c.stream.takeReader()
@@ -134,7 +139,8 @@ func (c *connection) read() {
 	}
 }
 
-// park has the gateway wait for the client. If it reports true, another goroutine reads from then on.
+// park adds the connection to the readiness. If it reports true, another goroutine may be reading
+// already.
 func (c *connection) park() bool {
 	g := c.gateway
 	g.parked.Add(1)
@@ -145,14 +151,14 @@ func (c *connection) park() bool {
 	return false
 }
 
-// resume implements sleeper.
+// resume implements resumer.
 func (c *connection) resume() {
 	c.gateway.readiness.remove(c.stream)
 	c.gateway.parked.Add(-1)
 	go c.read()
 }
 
-// silent reports whether the client has been silent for long enough to be parked. The connection is locked.
+// silent reports whether the connection can be parked. The connection is locked.
 func (c *connection) silent(now time.Time) bool {
 	if c.stream.heard.Swap(false) || c.quiet == 0 {
 		c.quiet = now.Sub(origin)

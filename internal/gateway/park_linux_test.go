@@ -16,7 +16,7 @@ import (
 	"example.org/app/test/client"
 )
 
-// park lets time pass until as many connections are parked.
+// park advances the sweep's time until count connections are parked.
 func (m *member) park(t testing.TB, count int64) {
 	t.Helper()
 	now := time.Now()
@@ -27,7 +27,7 @@ func (m *member) park(t testing.TB, count int64) {
 	})
 }
 
-// readingGoroutines counts the goroutines of the process that read from clients.
+// readingGoroutines returns the number of goroutines that read from clients.
 func readingGoroutines(t testing.TB) int {
 	t.Helper()
 	var b bytes.Buffer
@@ -37,7 +37,7 @@ func readingGoroutines(t testing.TB) int {
 	return strings.Count(b.String(), "gateway.(*connection).read(")
 }
 
-// noIdleLimit lets sessions be silent for as long as tests pretend.
+// noIdleLimit disables the idle time-out of sessions.
 func noIdleLimit(c *config.Config) { c.Gateway.Session.CloseIdleSessionAfterSeconds = 0 }
 
 func TestSilentClientsAreParked(t *testing.T) {
@@ -59,11 +59,11 @@ func TestSilentClientsAreParked(t *testing.T) {
 			if n := readingGoroutines(t); n != len(clients) {
 				t.Errorf("%d goroutines read from %d clients", n, len(clients))
 			}
-			for range 3 { // They can be parked again.
+			for range 3 { // They can be parked repeatedly.
 				m.park(t, int64(len(clients)))
-				// A goroutine that has parked its connection is about to end.
+				// The goroutine that parked its connection is still ending.
 				eventually(t, "nobody reads from silent clients", func() bool { return readingGoroutines(t) == 0 })
-				// They get what others send, and stay parked.
+				// They receive notifications and stay parked.
 				if d := w.deliver(m, "hello", nil, 1, 2, 3, 4); len(d.Missed) != 0 {
 					t.Errorf("missed: %v", d.Missed)
 				}
@@ -99,7 +99,8 @@ func TestSilentClientsAreParked(t *testing.T) {
 	}
 }
 
-// TestPartsOfFramesAreNotLost checks that a client that pauses within a message is not parked, and goes on where it was.
+// TestPartsOfFramesAreNotLost checks that a client that pauses within a message is not parked, and
+// continues.
 func TestPartsOfFramesAreNotLost(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", noIdleLimit)
@@ -121,7 +122,7 @@ func TestPartsOfFramesAreNotLost(t *testing.T) {
 			for i := range 3 {
 				m.sweep(time.Now().Add(time.Duration(i+1) * parkAfter))
 			}
-			eventually(t, "the reader has noticed", func() bool { return !conn.stream.hushed.Load() })
+			eventually(t, "the reader has noticed", func() bool { return !conn.stream.interrupted.Load() })
 			if n := m.parked.Load(); n != 0 {
 				t.Fatalf("it was parked after %d bytes", cut)
 			}
@@ -142,7 +143,7 @@ func TestPartsOfFramesAreNotLost(t *testing.T) {
 	})
 }
 
-// expectPong reads frames up to the answer to a ping.
+// expectPong reads frames until a pong.
 func (s *rawSocket) expectPong(t testing.TB) {
 	t.Helper()
 	for {

@@ -18,10 +18,10 @@ import (
 // A Certifier returns the certificate for a handshake.
 type Certifier func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// PortOptions say where clients connect.
+// PortOptions configure the ports for clients.
 type PortOptions struct {
 	Config *config.Gateway
-	// WebSocketCertificate and TCPCertificate are needed where encryption is enabled.
+	// WebSocketCertificate and TCPCertificate are required if encryption is enabled.
 	WebSocketCertificate, TCPCertificate Certifier
 }
 
@@ -32,7 +32,7 @@ type Ports struct {
 	udp            *net.UDPConn
 }
 
-// OpenPorts opens the ports. Clients wait until the gateway serves them.
+// OpenPorts opens the ports. Clients wait until a gateway serves them.
 func OpenPorts(ctx context.Context, o PortOptions) (*Ports, error) {
 	p := &Ports{options: o}
 	c := o.Config
@@ -57,7 +57,7 @@ func OpenPorts(ctx context.Context, o PortOptions) (*Ports, error) {
 }
 
 func listen(ctx context.Context, listener *net.Listener, c config.ClientTransport) (err error) {
-	// Keep-alive is left to the heartbeats of the protocol, which notice more.
+	// TCP keep-alive is off, because the protocol's heartbeats detect more.
 	lc := net.ListenConfig{KeepAlive: -1}
 	*listener, err = lc.Listen(ctx, "tcp", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))))
 	return err
@@ -84,7 +84,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// WebSocketURL returns where clients connect, with the given host, or "" if the port is not open.
+// WebSocketURL returns the URL for clients, with the given host, or "" if the port is not open.
 func (p *Ports) WebSocketURL(host string) string {
 	if p.websocket == nil {
 		return ""
@@ -149,10 +149,10 @@ func tlsConfig(c config.SSL, certificate Certifier, protocols ...string) *tls.Co
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetCertificate: certificate}
 }
 
-// acceptPause is how long accepting rests after a failure such as too many open files.
+// acceptPause is the pause after a failed accept, for instance because of too many open files.
 const acceptPause = 50 * time.Millisecond
 
-// accept hands every connection to take until the port is closed.
+// accept calls take with every connection until the port is closed.
 func accept(listener net.Listener, logger *slog.Logger, take func(net.Conn)) {
 	failing := false
 	for {

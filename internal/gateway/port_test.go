@@ -14,10 +14,10 @@ import (
 	"example.org/app/internal/config"
 )
 
-// certificate is what the tests use for encryption: it is its own authority.
+// certificate is a self-signed certificate.
 var certificate = sync.OnceValue(func() tls.Certificate { return certificatetest.New("127.0.0.1") })
 
-// trust is a client's configuration that knows the certificate.
+// trust returns a client's configuration that trusts the certificate.
 func trust() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(certificate().Leaf)
@@ -49,7 +49,7 @@ func TestPorts(t *testing.T) {
 	if got := p.WebSocketURL("::1"); !strings.HasPrefix(got, "ws://[::1]:") {
 		t.Errorf("got %q", got)
 	}
-	// A port that is in use is an error that says so, and leaves nothing open.
+	// A port in use is reported as such, and no port stays open.
 	taken := *c
 	taken.WebSocket.Enabled = false
 	taken.TCP.Host = "127.0.0.1"

@@ -15,7 +15,7 @@ import (
 	"example.org/app/test/client"
 )
 
-// raceCount is how many users log in at several places at the same moment. make campaign lets more of them do it.
+// raceCount is how many users log in concurrently; make campaign uses more.
 func raceCount() int64 {
 	if os.Getenv("APP_CAMPAIGN") == "long" {
 		return 100_000
@@ -23,8 +23,8 @@ func raceCount() int64 {
 	return 400
 }
 
-// TestLoginRaces logs users in with one device at two gateways, twice at each, at the same moment. One session of each is
-// left, the one that the cluster knows, and nothing had to be healed.
+// TestLoginRaces logs users in with one device at two gateways, twice at each, concurrently. One
+// session of each remains, the one that the cluster knows, and nothing had to be repaired.
 func TestLoginRaces(t *testing.T) {
 	w := newWorld(t)
 	gateways := []*member{w.gateway("a"), w.gateway("b")}
@@ -55,7 +55,8 @@ func TestLoginRaces(t *testing.T) {
 	}
 }
 
-// race lets a user log in at all urls at once and returns how many of the clients are still logged in when all is quiet.
+// race logs a user in at all urls concurrently and returns how many of the clients finally remain
+// logged in.
 func race(ctx context.Context, gateways []*member, urls []string, user int64) (alive int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -68,7 +69,7 @@ func race(ctx context.Context, gateways []*member, urls []string, user int64) (a
 	}
 	var group sync.WaitGroup
 	for _, c := range clients {
-		// Whoever loses is refused or closed.
+		// The losers are refused or closed.
 		group.Go(func() { _ = c.Login(ctx, &wire.CreateSessionRequest{Version: 1, UserId: user}) })
 	}
 	group.Wait()
@@ -86,7 +87,7 @@ func race(ctx context.Context, gateways []*member, urls []string, user int64) (a
 	return alive, nil
 }
 
-// agreement says what is wrong as long as there is not exactly one session of the user, which both gateways know.
+// agreement returns an error until both gateways know the same single session of the user.
 func agreement(gateways []*member, user int64) string {
 	var held []string
 	for _, g := range gateways {

@@ -11,29 +11,29 @@ import (
 	"syscall"
 )
 
-// readyAtOnce is how many sockets one look finds at most.
+// readyAtOnce is the maximum number of events per call.
 const readyAtOnce = 128
 
-// A readiness waits for many sockets at once. It is an instance of epoll, which the poller of the runtime waits for in turn,
-// so that no thread waits for it.
+// A readiness waits for input on many sockets. It is an epoll instance that is itself registered
+// with the runtime's poller, so that no thread blocks.
 type readiness struct {
-	// file is nil if there is no epoll: then nothing can be added.
+	// file is nil if epoll is unavailable: then nothing can be added.
 	file *os.File
 	conn syscall.RawConn
 
 	mu sync.Mutex
-	// streams has what is waited for, at the numbers of the sockets.
+	// streams are the registered streams by file descriptor.
 	streams []*stream
 }
 
-// A registration is what a readiness knows of a stream.
+// A registration is the state of a stream in a readiness.
 type registration struct {
 	fd int
-	// known says that epoll has been told of the socket before.
+	// known is true if the socket was added to epoll before.
 	known bool
 }
 
-// newReadiness opens an instance of epoll. If that fails, connections are not parked.
+// newReadiness opens an epoll instance. If that fails, connections are not parked.
 func newReadiness(logger *slog.Logger) *readiness {
 	r := &readiness{}
 	if err := r.open(); err != nil {
@@ -62,7 +62,7 @@ func (r *readiness) open() error {
 // usable reports whether streams can be added.
 func (r *readiness) usable() bool { return r.file != nil }
 
-// add has the stream woken once, as soon as its socket can be read.
+// add arranges for the stream to be woken once when its socket becomes readable.
 func (r *readiness) add(s *stream) error {
 	socket, ok := s.raw.(syscall.Conn)
 	if !ok || !r.usable() {
@@ -79,7 +79,7 @@ func (r *readiness) add(s *stream) error {
 	return errors.Join(err, armed)
 }
 
-// arm tells epoll of the socket of a stream.
+// arm registers the socket of a stream with epoll.
 func (r *readiness) arm(epoll, fd int, s *stream) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *readiness) arm(epoll, fd int, s *stream) error {
 	if s.registration.known {
 		operation = syscall.EPOLL_CTL_MOD
 	}
-	// Once it was told of, epoll is silent about the socket until it is armed again.
+	// After one event epoll ignores the socket until it is armed again.
 	event := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | oneShot, Fd: int32(fd)}
 	if err := syscall.EpollCtl(epoll, operation, fd, &event); err != nil {
 		return os.NewSyscallError("epoll_ctl", err)
@@ -102,11 +102,11 @@ func (r *readiness) arm(epoll, fd int, s *stream) error {
 // oneShot is EPOLLONESHOT.
 const oneShot = 1 << 30
 
-// remove forgets a stream that need not be woken any more.
+// remove removes a stream that need not be woken.
 func (r *readiness) remove(s *stream) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// The number may be that of another socket by now.
+	// The descriptor may have been reused.
 	if fd := s.registration.fd; fd < len(r.streams) && r.streams[fd] == s {
 		r.streams[fd] = nil
 	}

@@ -9,10 +9,11 @@ import (
 	"log/slog"
 )
 
-// A readiness waits for many sockets at once. There is none on this system, where each connection has its goroutine.
+// A readiness waits for input on many sockets. On this system there is none, and each connection
+// has its goroutine.
 type readiness struct{}
 
-// A registration is what a readiness knows of a stream.
+// A registration is the state of a stream in a readiness.
 type registration struct{}
 
 func newReadiness(*slog.Logger) *readiness { return &readiness{} }

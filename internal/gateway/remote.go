@@ -23,7 +23,7 @@ var (
 	errNoForwardHeader = errors.New("neither Forwarded nor X-Forwarded-For tells the address of the client")
 )
 
-// addressOf returns the address of the other end of a socket.
+// addressOf returns the remote address of a socket.
 func addressOf(addr net.Addr) netip.Addr {
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		ip, _ := netip.AddrFromSlice(tcp.IP)
@@ -32,7 +32,7 @@ func addressOf(addr net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// believes reports whether a peer is believed that tells the address of a client.
+// believes reports whether a peer may declare the address of the client.
 func (t *transport) believes(peer netip.Addr, mode config.AddressSource) bool {
 	if len(t.trusted) == 0 {
 		return mode == config.AddressSourceRequired
@@ -45,15 +45,15 @@ func (t *transport) trusts(ip netip.Addr) bool {
 	return slices.ContainsFunc(t.trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// warn tells in the log when everybody can claim any address.
+// warn logs a warning if any client can declare any address.
 func (t *transport) warn(logger *slog.Logger, name string) {
 	if len(t.trusted) == 0 && t.settings.Enabled && (t.proxy == config.AddressSourceRequired || t.forward == config.AddressSourceRequired) {
 		logger.Warn("every peer is taken for a proxy and can claim any client address; name the proxies in trusted-proxies", "transport", name)
 	}
 }
 
-// forwarded returns the address of the client that the headers of a request from a peer tell. The address is the zero
-// one if they tell none or the peer is not believed.
+// forwarded returns the client's address from the headers of a request from a peer. It is zero if
+// there is none or the peer is not trusted.
 func (t *transport) forwarded(h http.Header, peer netip.Addr) (netip.Addr, error) {
 	trusted := t.trusts
 	if len(t.trusted) == 0 {
@@ -66,8 +66,9 @@ func (t *transport) forwarded(h http.Header, peer netip.Addr) (netip.Addr, error
 	return ip, nil
 }
 
-// readProxyHeader reads the header of the PROXY protocol, version 1 or 2, that a proxy puts before everything else. The
-// address is the zero one if there is no header, or one of a connection that the proxy made for itself.
+// readProxyHeader reads the header of the PROXY protocol, version 1 or 2, at the start of a
+// connection. The address is zero if there is no header, or if the proxy made the connection for
+// itself.
 func readProxyHeader(r *bufio.Reader, mode config.AddressSource) (netip.Addr, error) {
 	if mode == config.AddressSourceDisabled {
 		return netip.Addr{}, nil
@@ -92,10 +93,10 @@ func readProxyHeader(r *bufio.Reader, mode config.AddressSource) (netip.Addr, er
 	return ip.Unmap(), nil
 }
 
-// forwardedAddress returns the address of the client that a proxy tells in the headers of a request: in Forwarded, else
-// in X-Forwarded-For. Each proxy adds the address of its peer at the end, and what stands before may have been made up
-// by the client: the last address counts that is not that of a trusted proxy, or the first one if all are. The address
-// is the zero one if the headers tell none.
+// forwardedAddress returns the client's address from the Forwarded header of a request, else from
+// X-Forwarded-For. Each proxy appends the address of its peer, and the client may have forged
+// earlier ones: the result is the last address that is not a trusted proxy's, or the first one if
+// all are. It is zero if there is none.
 func forwardedAddress(h http.Header, mode config.AddressSource, trusted func(netip.Addr) bool) (netip.Addr, error) {
 	if mode == config.AddressSourceDisabled {
 		return netip.Addr{}, nil
@@ -116,7 +117,7 @@ func forwardedAddress(h http.Header, mode config.AddressSource, trusted func(net
 	return ip, nil
 }
 
-// clientOf picks the client from the addresses that proxies added one after another.
+// clientOf selects the client from the addresses that proxies appended.
 func clientOf(nodes []netip.Addr, trusted func(netip.Addr) bool) netip.Addr {
 	for _, ip := range slices.Backward(nodes) {
 		if !trusted(ip) {
@@ -129,7 +130,7 @@ func clientOf(nodes []netip.Addr, trusted func(netip.Addr) bool) netip.Addr {
 	return netip.Addr{}
 }
 
-// parseForwarded reads the addresses in the header of RFC 7239; one that hides itself is the zero one.
+// parseForwarded parses the addresses in the header of RFC 7239; an obfuscated one is zero.
 func parseForwarded(value string) (nodes []netip.Addr) {
 	for value != "" {
 		element := cutOutsideQuotes(value, ',')
@@ -147,7 +148,7 @@ func parseForwarded(value string) (nodes []netip.Addr) {
 	return nodes
 }
 
-// cutOutsideQuotes returns what stands before the first separator that is not inside quotes.
+// cutOutsideQuotes returns the text before the first separator outside quotes.
 func cutOutsideQuotes(text string, separator byte) string {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -163,8 +164,8 @@ func cutOutsideQuotes(text string, separator byte) string {
 	return text
 }
 
-// parseNode reads an address as proxies write it: bare, in quotes, in brackets, with a port. Names that hide the
-// address give the zero one.
+// parseNode parses an address as proxies write it: plain, in quotes, in brackets, with a port. It
+// returns zero for obfuscated names.
 func parseNode(text string) netip.Addr {
 	text = strings.Trim(strings.TrimSpace(text), `"`)
 	if ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {

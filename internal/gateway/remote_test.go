@@ -30,7 +30,7 @@ func TestForwardedAddress(t *testing.T) {
 		{forwarded: []string{`proto=https; For="[2001:db8:cafe::17]:4711"`}, want: "2001:db8:cafe::17"},
 		{forwarded: []string{"for=192.0.2.43, for=10.0.0.1"}, want: "192.0.2.43"},
 		{forwarded: []string{"for=192.0.2.43", "for=10.0.0.1"}, want: "192.0.2.43"},
-		{forwarded: []string{"for=192.0.2.43, for=198.51.100.17"}, want: "198.51.100.17"}, // the first one is made up
+		{forwarded: []string{"for=192.0.2.43, for=198.51.100.17"}, want: "198.51.100.17"}, // the first one is forged
 		{forwarded: []string{"for=10.0.0.2, for=10.0.0.1"}, want: "10.0.0.2"},
 		{forwarded: []string{"for=192.0.2.43, for=_hidden"}, want: "invalid IP"},
 		{xff: []string{"192.0.2.7, 198.51.100.17, 10.0.0.1"}, want: "198.51.100.17"},
@@ -61,7 +61,7 @@ func TestForwardedAddress(t *testing.T) {
 	}
 }
 
-// preamble is what a proxy sends first.
+// preamble returns the header that a proxy sends first.
 func preamble(t *testing.T, version byte, source string) []byte {
 	t.Helper()
 	from, to := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(source)), net.TCPAddrFromAddrPort(netip.MustParseAddrPort(source))
@@ -72,7 +72,7 @@ func preamble(t *testing.T, version byte, source string) []byte {
 	return b
 }
 
-// TestAddressSources logs in through all kinds of proxies, with encryption and without.
+// TestAddressSources logs in through all kinds of proxies, with and without TLS.
 func TestAddressSources(t *testing.T) {
 	w := newWorld(t)
 	headers := http.Header{"X-Forwarded-For": {"198.51.100.7"}}
@@ -91,9 +91,9 @@ func TestAddressSources(t *testing.T) {
 			for name, test := range map[string]struct {
 				url      string
 				options  client.Options
-				optional string // the address that counts, or "" for a connection that is dropped
+				optional string // the expected address, or "" if the connection is dropped
 				required string
-				disabled string // "-" is not tried: the header is read as a frame then
+				disabled string // "-" is not tried: the header would be read as a frame
 			}{
 				"TCP":                  {m.tcp, client.Options{}, "127.0.0.1", "", "127.0.0.1"},
 				"TCP, version 1":       {m.tcp, client.Options{Preamble: preamble(t, 1, "192.0.2.1:5")}, "192.0.2.1", "192.0.2.1", "-"},
@@ -139,7 +139,7 @@ func TestAddressSources(t *testing.T) {
 	}
 }
 
-// TestBlockedBehindProxy has proxies tell a blocked address.
+// TestBlockedBehindProxy has proxies declare a blocked address.
 func TestBlockedBehindProxy(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", func(c *config.Config) {
@@ -161,7 +161,7 @@ func TestBlockedBehindProxy(t *testing.T) {
 	client.LogIn(t, m.ws, 1).Beat()
 }
 
-// TestClaimsOfStrangers has a client that is no proxy claim the address of another one, and misbehave.
+// TestClaimsOfStrangers has an untrusted client declare the address of another one, and misbehave.
 func TestClaimsOfStrangers(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -187,10 +187,10 @@ func TestClaimsOfStrangers(t *testing.T) {
 	for range 20 {
 		raw, err := net.Dial("tcp", strings.TrimPrefix(m.tcp, "tcp://"))
 		if err != nil {
-			break // The gateway does not even say hello any more.
+			break // The gateway drops the connection.
 		}
 		_, _ = raw.Write(append(preamble(t, 1, "192.0.2.66:5"), bytes.Repeat([]byte{0xff}, 64)...))
-		_, _ = io.Copy(io.Discard, raw) // The gateway hangs up.
+		_, _ = io.Copy(io.Discard, raw) // The gateway closes the connection.
 		raw.Close()
 	}
 	if m.options.BlockedIPs.BlockedNow(victim) {

@@ -20,8 +20,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// receive takes a payload from the goroutine that reads. The payload belongs to it. It returns soon, unless as many
-// requests of the connection are being worked on as may be: then the client has to wait.
+// receive handles a payload, which it owns, in the reading goroutine. It returns soon unless
+// maxRequests requests of the connection are running: then the client has to wait.
 func (c *connection) receive(payload []byte) {
 	session, phase := c.current()
 	switch {
@@ -70,7 +70,8 @@ func (c *connection) receive(payload []byte) {
 	}
 }
 
-// work runs a request in another goroutine. It reports false for one that was refused because the server stops.
+// work runs a request in another goroutine. It reports false if the request was refused because the
+// server is stopping.
 func (c *connection) work(in *arrival, fn func()) bool {
 	g := c.gateway
 	if !g.work.begin() {
@@ -89,7 +90,7 @@ func (c *connection) work(in *arrival, fn func()) bool {
 	return true
 }
 
-// An arrival is a request with what the gateway knows of it. A heartbeat has no head.
+// An arrival is a request with its metadata. A heartbeat has no head.
 type arrival struct {
 	head wire.Head
 	// session is nil before the login.
@@ -98,7 +99,7 @@ type arrival struct {
 	size    int
 }
 
-// log logs a request that was answered, if the settings want it.
+// log logs an answered request if the settings select it.
 func (c *connection) log(in *arrival, code int32, responseSize int) {
 	requests := c.gateway.options.Requests
 	if !requests.Wants(in.head.Kind) {
@@ -113,18 +114,19 @@ func (c *connection) log(in *arrival, code int32, responseSize int) {
 	requests.Write(e)
 }
 
-// refuseRequest answers and logs a request that the gateway does not carry out.
+// refuseRequest answers a request with an error and logs it.
 func (c *connection) refuseRequest(in *arrival, e *apierr.Error) {
 	c.refuse(in.head.ID, e)
 	c.log(in, int32(e.Code), 0)
 }
 
-// refuse answers a request that the gateway does not carry out.
+// refuse answers a request with an error.
 func (c *connection) refuse(id int64, e *apierr.Error) {
 	c.respond(id, int32(e.Code), c.gateway.reasonOf(e), nil)
 }
 
-// reasonOf returns the reason that a client may read: failures of the server are explained only if that is configured.
+// reasonOf returns the reason for the client: internal errors are explained only if that is
+// configured.
 func (g *Gateway) reasonOf(e *apierr.Error) string {
 	if e.Code >= 1200 && e.Code < 1300 && !g.settings().ClientAPI.ReturnReasonForServerError {
 		return ""
@@ -132,7 +134,7 @@ func (g *Gateway) reasonOf(e *apierr.Error) string {
 	return e.Reason
 }
 
-// heartbeat answers an empty payload.
+// heartbeat answers a heartbeat, which has no payload.
 func (c *connection) heartbeat(session *Session) {
 	begin := time.Now()
 	if session != nil {
@@ -149,18 +151,18 @@ func (c *connection) heartbeat(session *Session) {
 	}
 }
 
-// minHeartbeatInterval is how old a heartbeat that others see must be before they see a new one.
+// minHeartbeatInterval is the minimum age of the published heartbeat before a new one is published.
 func (g *Gateway) minHeartbeatInterval() time.Duration {
 	return time.Duration(g.settings().Session.MinHeartbeatIntervalSeconds) * time.Second
 }
 
-// requestOf is a request as it is passed on.
+// requestOf returns the request in the form for services.
 func (c *connection) requestOf(in *arrival, payload []byte) *link.Request {
 	s := in.session
 	return &link.Request{UserID: s.UserID, Device: s.Device, SessionID: s.ID, IP: c.remoteIP(), Payload: payload}
 }
 
-// forward lets a service answer a request.
+// forward forwards a request to a service and sends the response.
 func (c *connection) forward(in *arrival, request *link.Request, route cluster.Route) {
 	g, session, id := c.gateway, in.session, in.head.ID
 	ctx, span := telemetry.Start(g.ctx, "client request", telemetry.Server)
@@ -197,7 +199,7 @@ func (c *connection) forward(in *arrival, request *link.Request, route cluster.R
 	}
 }
 
-// setSpan tells what a request was and how it ended.
+// setSpan sets the attributes of a request's span.
 func setSpan(span telemetry.Span, in *arrival, resp *link.Response, err error) {
 	span.Rename(in.head.Kind.String())
 	span.Set(attribute.String("app.request.id", strconv.FormatInt(in.head.ID, 10)), attribute.Int64("app.user.id", in.session.UserID),
@@ -219,7 +221,7 @@ func decodeLogin(payload []byte) (*wire.CreateSessionRequest, error) {
 	}
 	r := request.GetCreateSessionRequest()
 	if r == nil {
-		// Another kind followed.
+		// Another kind follows.
 		return nil, errors.New("the request is no login")
 	}
 	return r, nil

@@ -21,7 +21,8 @@ import (
 	"example.org/app/test/client"
 )
 
-// TestRequestLog checks that what the settings choose is in the log, also heartbeats over UDP and notifications.
+// TestRequestLog checks that what the settings select is logged, including heartbeats over UDP and
+// notifications.
 func TestRequestLog(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", func(c *config.Config) {
@@ -45,7 +46,7 @@ func TestRequestLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	// Datagrams may be lost. The answer to a heartbeat is empty.
+	// Datagrams may be lost. The response to a heartbeat is empty.
 	for answered := false; !answered; {
 		if _, err := conn.Write(datagram(1, 1, 0, id)); err != nil {
 			t.Fatal(err)
@@ -63,12 +64,12 @@ func TestRequestLog(t *testing.T) {
 	session := " userId=1 sessionId=" + strconv.Itoa(int(id)) + " deviceType=DESKTOP ip=127.0.0.1 "
 	for _, want := range []string{
 		`msg="client request" type=CREATE_SESSION `,
-		`msg="client request" type=HEARTBEAT requestId=0` + session + "begin=", // over TCP, which counts no bytes
+		`msg="client request" type=HEARTBEAT requestId=0` + session + "begin=", // over TCP, without byte counts
 		`size=14 code=1000 `, // over UDP
 		`msg="client notification" type=CREATE_MESSAGE requesterId=9 size=`,
 		`recipients=2 missed=1 sessions=1`,
 	} {
-		// Some lines are written after the answer was sent.
+		// Some lines are written after the response was sent.
 		for start := time.Now(); !slices.ContainsFunc(m.lines.all(), func(line string) bool { return strings.Contains(line, want) }); runtime.Gosched() {
 			if time.Since(start) > patience {
 				t.Fatalf("the log lacks %q:\n%s", want, strings.Join(m.lines.all(), "\n"))
@@ -82,7 +83,7 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// invalid are payloads without proper head.
+// invalid are payloads without a valid head.
 var invalid = map[string][]byte{
 	"no id":         client.Payload(1, &wire.CreateMessageRequest{})[2:],
 	"id 0":          {1 << 3, 0, 4<<3 | 2, 0},
@@ -107,7 +108,7 @@ func TestInvalidRequests(t *testing.T) {
 				t.Errorf("the answer is %v", n)
 			}
 			c.Beat()
-			// Whoever goes on like that is locked out.
+			// Repeated offences get the client blocked.
 			for range 4 {
 				c.Must(c.SendPayload(payload))
 			}
@@ -127,7 +128,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-// TestAttributesFirst sends a request whose attributes come before its body.
+// TestAttributesFirst sends a request with the attributes before its body.
 func TestAttributesFirst(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -153,7 +154,7 @@ func TestCorruptedBody(t *testing.T) {
 	}
 	c.Must(c.SendPayload(bad))
 	c.Closed(wire.ClosedUserBlocked)
-	// A login that cannot be decoded counts as well.
+	// An undecodable login counts, too.
 	fresh := w.gateway("h")
 	c = client.Connect(t, fresh.tcp)
 	for range 5 {
@@ -192,7 +193,7 @@ func TestServiceFailures(t *testing.T) {
 	}
 }
 
-// permit lets sessions send messages only.
+// permit permits only sending messages.
 type permit struct{ Authenticator }
 
 func TestPermissions(t *testing.T) {
@@ -219,8 +220,8 @@ func TestRateLimit(t *testing.T) {
 		c.Request(say("hello"))
 	}
 	c.WantCode(say("hello"), 1101)
-	c.Beat() // Heartbeats cost nothing.
-	// A change counts at once.
+	c.Beat() // Heartbeats are not limited.
+	// A change takes effect at once.
 	if err := m.live.Update(func(c *config.Config) error {
 		c.Gateway.ClientAPI.RateLimiting = config.RateLimiting{Capacity: 1e6, InitialTokens: 1e6, TokensPerPeriod: 1e6, RefillIntervalMillis: 1}
 		return nil
@@ -243,7 +244,7 @@ func TestFlood(t *testing.T) {
 		}
 	}
 	c.Closed(wire.ClosedUserBlocked)
-	other.Closed(wire.ClosedUserBlocked) // It comes from the same address.
+	other.Closed(wire.ClosedUserBlocked) // It has the same address.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.requests) > 2 {
@@ -251,7 +252,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestConcurrency has more requests wait than may be worked on at the same time.
+// TestConcurrency sends more requests than may run concurrently.
 func TestConcurrency(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -272,7 +273,7 @@ func TestConcurrency(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Another client is not held up.
+	// Another client is not delayed.
 	client.LogIn(t, m.ws, 2).Request(say("hello"))
 	if got := arrived(); got != maxRequests+1 {
 		t.Errorf("%d requests reached the service, want %d", got, maxRequests+1)

@@ -12,24 +12,25 @@ import (
 )
 
 const (
-	// sequenceAge is for how long at least it is known which messages of a conversation were delivered. It is more than a
-	// service tries to reach a gateway.
+	// sequenceAge is how long delivered messages of a conversation are remembered at least. It is
+	// longer than a service retries a delivery.
 	sequenceAge = 15 * time.Second
-	// handoverPause is how long messages of a conversation wait when another service has it than before: the service before
-	// may still deliver some.
+	// handoverPause is how long messages of a conversation wait after its owner changed, because
+	// the former owner may still deliver some.
 	handoverPause = 300 * time.Millisecond
-	// maxSkew is by how much the clocks of two nodes may differ.
+	// maxSkew is the tolerated difference between the clocks of two nodes.
 	maxSkew = 250 * time.Millisecond
-	// sequenceShards is how many parts the conversations are in, each with a lock of its own.
+	// sequenceShards is the number of shards of the conversations, each with its own lock.
 	sequenceShards = 32
 	// maxRemembered is how many recipients of a message are remembered.
 	maxRemembered = 100
-	// quietAge is how long an outage must be over before the next one is logged.
+	// quietAge is how long an outage must be over before another one is logged.
 	quietAge = 10 * time.Second
 )
 
-// sequences know which messages of conversations were delivered lately. One service at a time has a conversation and delivers
-// its messages in their order. When another one gets it, or one was paused or cut off, both may deliver for a while.
+// sequences track the recently delivered messages of conversations. Normally one service owns a
+// conversation and delivers its messages in order. After a change of the owner, or if it was paused
+// or disconnected, two may deliver for a while.
 type sequences struct {
 	shards [sequenceShards]sequenceShard
 }
@@ -40,32 +41,32 @@ type sequenceShard struct {
 	since      time.Time
 }
 
-// A sequence is the messages of a conversation.
+// A sequence tracks the messages of a conversation.
 type sequence struct {
-	// mu is held while a message is handed to its recipients.
+	// mu is held during a delivery.
 	mu sync.Mutex
-	// forgotten says that it is not known what was delivered before.
+	// forgotten is true if earlier deliveries are unknown.
 	forgotten bool
-	// last is the greatest id that was delivered, and service whose it was.
+	// last is the greatest delivered id, and service the node that delivered it.
 	last    int64
 	service string
-	// young and old are the last messages. The young ones have been collected since then.
+	// young and old are two generations of delivered messages; since is when the young one began.
 	young, old []handed
 	since      time.Time
-	// held are messages that wait for those before them.
+	// held are messages that wait for earlier ones.
 	held []*link.Delivery
 }
 
-// handed is a message that was delivered, or a part of its deliveries.
+// handed is a delivered message, or a part of its deliveries.
 type handed struct {
 	id int64
-	// recipients are nil if they are too many to be remembered.
+	// recipients is nil if there are more than maxRemembered.
 	recipients []int64
 }
 
-// find returns the sequence of the conversation of a message.
+// find returns the sequence of a message's conversation.
 func (s *sequences) find(m *link.MessageOrder, now time.Time) *sequence {
-	// What was delivered since the message was stored may be forgotten.
+	// Deliveries since the message was stored may be forgotten.
 	forgotten := now.Sub(m.Stored) >= sequenceAge
 	return s.shards[m.Conversation%sequenceShards].find(m.Conversation, forgotten, time.Now())
 }
@@ -83,27 +84,27 @@ func (s *sequenceShard) find(conversation uint64, forgotten bool, now time.Time)
 	if q = s.old[conversation]; q == nil {
 		q = &sequence{since: now, forgotten: forgotten}
 		if forgotten {
-			return q // The next one is to know as little.
+			return q // The next message has no more information.
 		}
 	}
 	s.young[conversation] = q
 	return q
 }
 
-// A place is where a message belongs in a sequence.
+// A place is the position of a message in a sequence.
 type place int
 
 const (
-	// placeNext: it is newer than all that were delivered, or was delivered before.
+	// placeNext: newer than all delivered ones, or a repeated delivery.
 	placeNext place = iota
 	// placeLate: newer ones may have been delivered.
 	placeLate
-	// placeHeld: it waits; placeFirstHeld: it is the first that does.
+	// placeHeld: it must wait; placeFirstHeld: it is the first that must.
 	placeHeld
 	placeFirstHeld
 )
 
-// add notes a message and says where it belongs. The sequence is locked.
+// add adds a message and returns its place. The sequence is locked.
 func (q *sequence) add(d *link.Delivery, now time.Time) place {
 	m := d.Message
 	switch {
@@ -132,9 +133,9 @@ func (q *sequence) has(id int64) bool {
 	return slices.ContainsFunc(q.young, is) || slices.ContainsFunc(q.old, is)
 }
 
-// unseen returns the delivery for those who did not get the message before: a service that takes over from one that has ended
-// cannot know how far that one came. It returns nil if there are none such. Whoever has connected since then has asked for what is
-// new. The sequence is locked.
+// unseen returns the delivery for the recipients who did not get the message before, or nil if
+// there are none: a service that takes over from one that has ended cannot know its progress.
+// Clients that have connected since have queried what is new. The sequence is locked.
 func (q *sequence) unseen(d *link.Delivery) *link.Delivery {
 	var seen []int64
 	if d.Message.ID <= q.last {
@@ -165,7 +166,7 @@ func (q *sequence) unseen(d *link.Delivery) *link.Delivery {
 	return &rest
 }
 
-// note notes a message that is delivered. The sequence is locked.
+// note records a delivered message. The sequence is locked.
 func (q *sequence) note(d *link.Delivery, now time.Time) {
 	m := d.Message
 	if now.Sub(q.since) > sequenceAge {
@@ -181,7 +182,7 @@ func (q *sequence) note(d *link.Delivery, now time.Time) {
 	q.young = append(q.young, h)
 }
 
-// take returns the messages that waited, in their order, and notes them. The sequence is locked.
+// take returns the held messages in order and records them. The sequence is locked.
 func (q *sequence) take() []*link.Delivery {
 	held := q.held
 	q.held = nil
@@ -193,13 +194,13 @@ func (q *sequence) take() []*link.Delivery {
 	return held
 }
 
-// An outage is something that happens often for a while.
+// An outage is a period of frequent events.
 type outage struct {
 	mu   sync.Mutex
 	last time.Time
 }
 
-// begins notes that it happens and reports whether it is for the first time in a while.
+// begins records an event and reports whether it is the first of an outage.
 func (o *outage) begins(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

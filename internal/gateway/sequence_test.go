@@ -16,8 +16,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestLateMessage delivers messages of one conversation in another order than that of their ids, as two services may that
-// both have some of them: nobody gets an older message after a newer one.
+// TestLateMessage delivers messages of one conversation out of order, as two owners may: no client
+// gets an older message after a newer one.
 func TestLateMessage(t *testing.T) {
 	need.Time(t)
 	w := newWorld(t)
@@ -46,28 +46,29 @@ func TestLateMessage(t *testing.T) {
 	}
 	alice, bob := client.LogIn(t, m.ws, 1), client.LogIn(t, m.tcp, 2)
 	deliver("1", 7, 10, "a", 1, 2)
-	// Another service goes on before the first one has delivered everything.
+	// Another service continues before the first one has delivered everything.
 	deliver("4", 7, 40, "b", 1, 2)
 	deliver("2", 7, 20, "a", 1, 2)
 	deliver("3", 7, 30, "a", 1, 2)
 	deliver("5", 7, 50, "b", 1, 2)
 	expect(alice, "1", "2", "3", "4", "5")
 	expect(bob, "1", "2", "3", "4", "5")
-	// A message that comes again, from a service that does not know that it came before, is for those who did not get it.
+	// A repeated delivery, from a service that does not know of the first one, goes to the
+	// recipients who did not get it.
 	carol := client.LogIn(t, m.ws, 3)
 	deliver("3 again", 7, 30, "b", 1, 2, 3)
 	deliver("3 again", 7, 30, "b", 1, 2)
 	deliver("3 for the last time", 7, 30, "b", 3)
 	expect(carol, "3 again")
-	// It may also come while it waits for others.
+	// It may also be repeated while it is held.
 	deliver("6", 7, 60, "a", 1, 2, 3)
 	deliver("6 again", 7, 60, "c", 2, 1)
-	// Messages of other conversations concern nobody.
+	// Messages of other conversations have no effect.
 	deliver("other", 8, 1, "a", 1, 2, 3)
 	expect(alice, "other", "6")
 	expect(bob, "other", "6")
 	expect(carol, "other", "6")
-	// A message that comes after newer ones concerns its recipients who were connected when it was stored.
+	// A late message affects the recipients who were connected when it was stored.
 	stored = w.service.Cluster().Now()
 	for !w.service.Cluster().Now().After(stored.Add(maxSkew)) {
 		time.Sleep(maxSkew / 4)
@@ -80,7 +81,7 @@ func TestLateMessage(t *testing.T) {
 	expect(bob, "7")
 }
 
-// TestSequenceIsForgotten lets time pass: what is kept of conversations does not grow for ever.
+// TestSequenceIsForgotten advances the time: what is remembered of conversations is bounded.
 func TestSequenceIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sequences
@@ -108,7 +109,7 @@ func TestSequenceIsForgotten(t *testing.T) {
 		if place := add(1, 1); place != placeLate {
 			t.Error("a message after newer ones is not late")
 		}
-		// What was delivered since it was stored is not known any more.
+		// Deliveries since it was stored are forgotten.
 		old := &link.Delivery{Message: &link.MessageOrder{Conversation: 3, ID: 1, Service: "a", Stored: time.Now().Add(-sequenceAge)}}
 		for range 2 {
 			if place := s.find(old.Message, time.Now()).add(old, time.Now()); place != placeLate {

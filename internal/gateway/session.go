@@ -19,51 +19,53 @@ import (
 // A CloseReason is why a session ended.
 type CloseReason struct {
 	Status wire.CloseStatus
-	// Code and Reason say more if an error ended the session; Code is 0 otherwise.
+	// Code and Reason are those of the error that ended the session; Code is 0 if there was none.
 	Code   apierr.Code
 	Reason string
 }
 
-// A Session is a user who is logged in with a device. What is exported never changes.
+// A Session is the login of a user on a device. Its exported fields are immutable.
 type Session struct {
-	// ID is positive and told to the client.
+	// ID is positive. The client knows it.
 	ID      int32
 	UserID  int64
 	Device  wire.DeviceType
 	Version int32
-	// IP is the address of the client when it logged in.
+	// IP is the address of the client at the login.
 	IP            netip.Addr
 	LoginDate     time.Time
 	Location      *wire.UserLocation
 	DeviceDetails map[string]string
 
 	permissions *login.Permissions
-	// began is when the login was asked for, by the clock of the cluster.
+	// began is when the login was requested, by the clock of the cluster.
 	began time.Time
-	// heartbeat and request are when the client was last heard of; shown is the heartbeat that others see once there was one.
+	// heartbeat and request are the times of the last heartbeat and request; shown is the last
+	// published heartbeat.
 	heartbeat, request, shown moment
-	// beaten says that there was a heartbeat.
+	// beaten is true once there was a heartbeat.
 	beaten atomic.Bool
 
 	mu sync.Mutex
-	// conn is nil when the session lives on heartbeats over UDP.
+	// conn is nil while the heartbeats come over UDP.
 	conn   *connection
 	closed bool
-	// udp is where the last heartbeat over UDP came from; called says that the client was asked to connect again.
+	// udp is the source of the last heartbeat over UDP; called is true if the client was asked to
+	// reconnect.
 	udp    netip.AddrPort
 	called bool
 }
 
-// key is the name of the session in the cluster.
+// key returns the key of the session in the cluster.
 func (s *Session) key() presence.SessionKey {
 	return presence.SessionKey{UserID: s.UserID, Device: s.Device, ID: s.ID}
 }
 
-// newSessionID returns a positive number that cannot be guessed.
+// newSessionID returns an unpredictable positive number.
 func newSessionID() int32 {
 	var b [4]byte
 	for {
-		// It never fails.
+		// Never fails.
 		_, _ = rand.Read(b[:])
 		if id := int32(binary.BigEndian.Uint32(b[:]) >> 1); id > 0 {
 			return id
@@ -77,8 +79,8 @@ var origin = func() time.Time {
 	return now.Add(-time.Duration(now.Nanosecond() % int(time.Millisecond)))
 }()
 
-// A moment is a time in milliseconds since origin, so that the difference of two is right although the clock of the machine
-// was set between them.
+// A moment is a time in milliseconds since origin, measured by the monotonic clock, so that changes
+// of the machine's clock do not affect differences.
 type moment struct{ millis atomic.Int64 }
 
 func (m *moment) set(t time.Time) { m.millis.Store(int64(t.Sub(origin) / time.Millisecond)) }
@@ -88,10 +90,11 @@ func (m *moment) time() time.Time {
 	return origin.Add(time.Duration(m.millis.Load()) * time.Millisecond)
 }
 
-// touch notes that the client was heard of.
+// touch sets the time to now.
 func (s *Session) touch(at *moment) { at.set(time.Now()) }
 
-// beat notes a heartbeat. Others see it if the last one that they saw is old enough, and the first one in any case.
+// beat records a heartbeat. It is published if the last published one is old enough or there was
+// none.
 func (s *Session) beat(interval time.Duration) {
 	now := time.Now()
 	s.heartbeat.set(now)
@@ -101,7 +104,7 @@ func (s *Session) beat(interval time.Duration) {
 	}
 }
 
-// active returns when the client was last heard of.
+// active returns when the client was last active.
 func (s *Session) active() time.Time {
 	heartbeat, request := s.heartbeat.time(), s.request.time()
 	if heartbeat.After(request) {
@@ -110,14 +113,14 @@ func (s *Session) active() time.Time {
 	return request
 }
 
-// connection returns the connection of an open session, which may be nil.
+// connection returns the connection, which may be nil, and whether the session is open.
 func (s *Session) connection() (c *connection, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn, !s.closed
 }
 
-// end marks the session as closed. It reports false if it was.
+// end marks the session as closed. The boolean is false if it already was.
 func (s *Session) end() (*connection, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +131,7 @@ func (s *Session) end() (*connection, bool) {
 	return s.conn, true
 }
 
-// attach gives a session that lives on UDP a connection again.
+// attach attaches a connection to a session on UDP. It reports false if the session is closed.
 func (s *Session) attach(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +142,7 @@ func (s *Session) attach(c *connection) bool {
 	return true
 }
 
-// detach takes the connection away. It reports false if the session has another one or is closed.
+// detach detaches the connection. It reports false if the session has another one or is closed.
 func (s *Session) detach(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +153,7 @@ func (s *Session) detach(c *connection) bool {
 	return true
 }
 
-// sessions are those of this gateway.
+// sessions are the sessions of this gateway.
 type sessions struct {
 	shards [64]sessionShard
 	count  atomic.Int64
@@ -159,7 +162,7 @@ type sessions struct {
 
 type sessionShard struct {
 	mu sync.RWMutex
-	// users has the sessions of each user. The slices are replaced, never modified.
+	// users maps users to their sessions. The slices are immutable.
 	users map[int64][]*Session
 }
 
@@ -176,7 +179,7 @@ func (s *sessions) shard(userID int64) *sessionShard {
 	return &s.shards[uint64(userID)*0x9E3779B97F4A7C15>>58]
 }
 
-// of returns the sessions of a user, which must not be modified.
+// of returns the sessions of a user, which are read only.
 func (s *sessions) of(userID int64) []*Session {
 	shard := s.shard(userID)
 	shard.mu.RLock()
@@ -194,8 +197,8 @@ func (s *sessions) find(userID int64, device wire.DeviceType) *Session {
 	return nil
 }
 
-// add adds a session and returns the one that has to make room for it. That is the new one itself if keep, which is
-// asked with the older one, says so.
+// add adds a session and returns the one that must be closed: the older one on the same device
+// type, or the new one if keep reports true for the older one; nil if there is none.
 func (s *sessions) add(session *Session, keep func(older *Session) bool) (goes *Session) {
 	shard := s.shard(session.UserID)
 	shard.mu.Lock()
@@ -222,7 +225,7 @@ func (s *sessions) add(session *Session, keep func(older *Session) bool) (goes *
 	return goes
 }
 
-// remove removes a session and returns what is left of the user.
+// remove removes a session and returns the user's remaining ones.
 func (s *sessions) remove(session *Session) []*Session {
 	shard := s.shard(session.UserID)
 	shard.mu.Lock()
@@ -245,7 +248,7 @@ func (s *sessions) remove(session *Session) []*Session {
 	return after
 }
 
-// all returns every session that match accepts.
+// all returns the sessions for which match reports true.
 func (s *sessions) all(match func(*Session) bool) (found []*Session) {
 	s.each(func(session *Session) bool {
 		if match(session) {
@@ -256,7 +259,7 @@ func (s *sessions) all(match func(*Session) bool) (found []*Session) {
 	return found
 }
 
-// each calls fn with every session until it returns false. It holds the lock of a shard meanwhile.
+// each calls fn with every session until it returns false, holding the lock of a shard.
 func (s *sessions) each(fn func(*Session) bool) {
 	for i := range s.shards {
 		if !s.shards[i].each(fn) {

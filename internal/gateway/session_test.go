@@ -13,7 +13,7 @@ import (
 	"example.org/app/test/client"
 )
 
-// onBoth runs a test over each transport.
+// onBoth runs a test over both transports.
 func onBoth(t *testing.T, m *member, test func(t *testing.T, url string)) {
 	for name, url := range map[string]string{"WebSocket": m.ws, "TCP": m.tcp} {
 		t.Run(name, func(t *testing.T) { test(t, url) })

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// readBuffer is the buffer of each connection. It is small because there are many of them; what is larger is read
-	// past it.
+	// readBuffer is the size of each connection's buffer. It is small because there are many;
+	// larger reads bypass it.
 	readBuffer = 1 << 10
-	// maxQueued is how much may wait for a client that reads slowly. A single frame may be larger.
+	// maxQueued bounds the bytes queued for a slow client. A single frame may be larger.
 	maxQueued = 1 << 20
-	// frameCost is what a queued frame costs besides its bytes.
+	// frameCost is the cost of a queued frame in addition to its bytes.
 	frameCost = 64
-	// writeTimeout is how long a client may take to accept what is written at once.
+	// writeTimeout is how long a client may take to accept one write.
 	writeTimeout = 30 * time.Second
 	// maxBatch is how many bytes are joined for one write of an encrypted connection.
 	maxBatch = 64 << 10
@@ -31,51 +31,54 @@ const (
 var (
 	errSlowReader = errors.New("the client reads too slowly")
 	errClosed     = errors.New("the connection is closed")
-	// errHandshakeSize means that a client has more to say before its first frame than anybody needs.
+	// errHandshakeSize means that a client sent too many bytes before its first frame.
 	errHandshakeSize = errors.New("the handshake is too long")
 )
 
 // A traffic counts the bytes of all connections.
 type traffic struct{ received, sent atomic.Uint64 }
 
-// A stream is the socket of a client, with a queue of bounded size for what is written. Writing waits for nobody: the flusher
-// writes what the socket takes at once, and if that is not all, a goroutine lives while something is queued. A client that does
-// not read fast enough is cut off, and nobody else notices.
+// A stream is the socket of a client with a bounded queue of frames. Sending never blocks: the
+// flusher writes what the socket accepts, and a goroutine writes the rest. A client that reads too
+// slowly is disconnected, without affecting others.
 type stream struct {
-	// Conn is the socket, or the encryption around it.
+	// Conn is the socket, or the TLS connection around it.
 	net.Conn
 	raw net.Conn
-	// socket is raw for writes that do not wait; nil if there are none.
+	// socket is for non-blocking writes; nil if they are not possible.
 	socket syscall.RawConn
-	// reader is nil while the stream is parked. It and between, which says that nothing of a message was read yet, belong to the
-	// goroutine that reads.
+	// reader is nil while the stream is parked. between is true while no byte of the next message
+	// was read. Only the reading goroutine uses them.
 	reader  *bufio.Reader
 	between bool
-	// heard says that something was read since the last sweep, hushed that reading is to end while the client is silent.
-	heard, hushed atomic.Bool
-	traffic       *traffic
-	// start runs the function in a goroutine that somebody waits for.
+	// heard is true if something was read since the last sweep; interrupted is true if a read of a
+	// silent client must end.
+	heard, interrupted atomic.Bool
+	traffic            *traffic
+	// start runs the function in a goroutine that Gateway.Close waits for.
 	start   func(func())
 	flusher *flusher
-	// budget bounds what is read before the first frame. It is used by the reading goroutine only.
+	// budget is how many bytes may be read before the first frame. Only the reading goroutine uses
+	// it.
 	budget  int
 	limited bool
 
 	mu    sync.Mutex
 	queue [][]byte
-	// first is room for a queue of one frame.
+	// first is the storage for a queue of one frame.
 	first  [1][]byte
 	queued int
-	// writing says that the flusher or a goroutine sees to the queue.
+	// writing is true while the flusher or a goroutine writes the queue.
 	writing bool
-	// finishing says that nothing more may be queued and that the socket is closed when the queue is empty.
+	// finishing is true if nothing more may be queued and the socket is closed when the queue is
+	// empty.
 	finishing bool
 	failure   error
-	// gone says that the socket is closed.
+	// gone is true once the socket is closed.
 	gone bool
 	// parked is nil while a goroutine reads.
-	parked sleeper
-	// registration belongs to the readiness.
+	parked resumer
+	// registration is used by the readiness.
 	registration registration
 }
 
@@ -85,12 +88,12 @@ func newStream(raw net.Conn, t *traffic, f *flusher) *stream {
 	return s
 }
 
-// limit bounds what may be read until unlimit.
+// limit bounds the bytes that may be read until unlimit.
 func (s *stream) limit(n int) { s.budget, s.limited = n, true }
 
 func (s *stream) unlimit() { s.limited = false }
 
-// Read is for the goroutine that reads.
+// Read reads from the connection. Only the reading goroutine may call it.
 func (s *stream) Read(b []byte) (int, error) {
 	if s.limited {
 		if s.budget <= 0 {
@@ -99,8 +102,8 @@ func (s *stream) Read(b []byte) (int, error) {
 		b = b[:min(len(b), s.budget)]
 	}
 	n, err := s.Conn.Read(b)
-	for err != nil && n == 0 && s.hushed.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		if s.unhush(); s.between {
+	for err != nil && n == 0 && s.interrupted.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		if s.allowRead(); s.between {
 			return 0, errSilent
 		}
 		n, err = s.Conn.Read(b)
@@ -116,7 +119,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// buffered is a socket of which some bytes were read already.
+// buffered is a socket with bytes that were read ahead.
 type buffered struct {
 	net.Conn
 	reader *bufio.Reader
@@ -124,11 +127,11 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.reader.Read(p) }
 
-// encrypt puts TLS around the socket. It waits for the handshake of the client.
+// encrypt starts TLS on the socket. It waits for the handshake of the client.
 func (s *stream) encrypt(config *tls.Config) error {
 	inner := bufio.NewReaderSize(s.raw, readBuffer)
 	if n := s.reader.Buffered(); n > 0 {
-		// What came together with the head of a proxy belongs to the handshake.
+		// Bytes that arrived with the proxy's header belong to the handshake.
 		pending, _ := s.reader.Peek(n)
 		inner = bufio.NewReaderSize(&prefixed{pending, s.raw}, readBuffer)
 	}
@@ -143,7 +146,7 @@ func (s *stream) encrypt(config *tls.Config) error {
 	return nil
 }
 
-// prefixed reads some bytes before the socket.
+// prefixed returns some bytes before those of the socket.
 type prefixed struct {
 	pending []byte
 	conn    net.Conn
@@ -158,7 +161,7 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	return p.conn.Read(b)
 }
 
-// send queues a frame, which nobody may change from then on.
+// send queues a frame, which must not be modified afterwards.
 func (s *stream) send(frame []byte) error {
 	begin, err := s.enqueue(frame)
 	if begin {
@@ -167,7 +170,8 @@ func (s *stream) send(frame []byte) error {
 	return err
 }
 
-// enqueue queues a frame, which nobody may change from then on, and reports whether the caller must add the stream to the flusher.
+// enqueue queues a frame, which must not be modified afterwards. begin is true if the caller must
+// add the stream to the flusher.
 func (s *stream) enqueue(frame []byte) (begin bool, err error) {
 	s.mu.Lock()
 	switch {
@@ -187,7 +191,7 @@ func (s *stream) enqueue(frame []byte) (begin bool, err error) {
 	return begin, nil
 }
 
-// write writes until the queue is empty, and waits for the client.
+// write writes until the queue is empty, blocking.
 func (s *stream) write() {
 	written := 0
 	for {
@@ -221,13 +225,13 @@ func (s *stream) writeBatch(conn net.Conn, batch [][]byte) error {
 		return err
 	}
 	if conn == s.raw {
-		// One that has passed would fail the next write of the flusher.
+		// An expired deadline would fail the next write of the flusher.
 		defer func() { _ = conn.SetWriteDeadline(time.Time{}) }()
 	}
 	for len(batch) > 0 {
 		n := len(batch)
 		if _, plain := conn.(*net.TCPConn); !plain {
-			// Each write of an encrypted connection is a record of its own.
+			// Each write of a TLS connection is a record of its own.
 			n = 1
 			for size := len(batch[0]); n < len(batch) && size+len(batch[n]) <= maxBatch; n++ {
 				size += len(batch[n])
@@ -261,7 +265,7 @@ func (s *stream) writeBatch(conn net.Conn, batch [][]byte) error {
 	return nil
 }
 
-// finish closes the socket as soon as everything that is queued was written.
+// finish closes the socket when the queue is empty.
 func (s *stream) finish() {
 	s.mu.Lock()
 	first := !s.finishing
@@ -273,12 +277,12 @@ func (s *stream) finish() {
 	case conn == s.raw:
 		s.shut(conn)
 	default:
-		// The close of an encrypted connection may have to wait for the client.
+		// Closing a TLS connection may block.
 		s.start(func() { s.shut(conn) })
 	}
 }
 
-// kill closes the socket at once; what is queued is lost, in the kernel too.
+// kill closes the socket at once and discards what is queued, in the kernel too.
 func (s *stream) kill(why error) {
 	s.mu.Lock()
 	first := s.failure == nil

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// sweepLoop looks after time: there is one goroutine for all connections, not a timer for each.
+// sweepLoop enforces time-outs, with one goroutine for all connections instead of a timer for each.
 func (g *Gateway) sweepLoop() {
 	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()
@@ -23,7 +23,7 @@ func (g *Gateway) sweepLoop() {
 	}
 }
 
-// sweep closes what has been silent for too long.
+// sweep closes sessions and connections that have timed out.
 func (g *Gateway) sweep(now time.Time) {
 	for _, c := range g.open() {
 		c.sweep(now)
@@ -46,7 +46,8 @@ func (g *Gateway) sweep(now time.Time) {
 	}
 }
 
-// switchAfter is how long a client may send nothing but heartbeats; 0 is for ever.
+// switchAfter returns how long a client may send only heartbeats before it is moved to UDP; 0 means
+// for ever.
 func (g *Gateway) switchAfter(c config.GatewaySession) time.Duration {
 	if g.options.Ports.udp == nil {
 		return 0
@@ -54,7 +55,8 @@ func (g *Gateway) switchAfter(c config.GatewaySession) time.Duration {
 	return time.Duration(c.SwitchProtocolAfterSeconds) * time.Second
 }
 
-// sweep disconnects a client that has not logged in, or not gone, in time, and parks one that is silent.
+// sweep disconnects a client that has not logged in, or not disconnected, in time, and parks a
+// silent one.
 func (c *connection) sweep(now time.Time) {
 	establish := time.Duration(c.transport.settings.Session.EstablishTimeoutMillis) * time.Millisecond
 	c.mu.Lock()
@@ -66,7 +68,7 @@ func (c *connection) sweep(now time.Time) {
 	silent := phase == bound && c.gateway.readiness.usable() && c.silent(now)
 	c.mu.Unlock()
 	if silent {
-		c.stream.hush()
+		c.stream.interruptRead()
 	}
 	switch {
 	case cut:

@@ -19,7 +19,7 @@ import (
 	"example.org/app/test/client"
 )
 
-// later lets the sweep of a gateway believe that time has passed.
+// later sweeps as if time had passed.
 func (m *member) later(d time.Duration) { m.sweep(time.Now().Add(d)) }
 
 func TestEstablishTimeout(t *testing.T) {
@@ -39,7 +39,7 @@ func TestEstablishTimeout(t *testing.T) {
 			m.later(301 * time.Second)
 			c.Closed(wire.ClosedLoginTimeout)
 			inside.Beat()
-			// What it sends is ignored now, and in the end it is cut off.
+			// Its input is ignored now, and finally it is disconnected.
 			c.Must(c.SendPayload(client.Payload(1, &wire.CreateSessionRequest{Version: 1, UserId: 2})))
 			m.later(119 * time.Second)
 			m.later(121 * time.Second)
@@ -49,7 +49,7 @@ func TestEstablishTimeout(t *testing.T) {
 			}
 		})
 	}
-	// A handshake that does not come is no different.
+	// The same holds for a missing handshake.
 	s := rawConnect(t, m.ws)
 	eventually(t, "it is there", func() bool {
 		return slices.ContainsFunc(m.open(), func(c *connection) bool { _, p := c.current(); return p == handshaking })
@@ -73,12 +73,12 @@ func TestConnectTimeout(t *testing.T) {
 		if err != nil {
 			continue // The gateway was faster.
 		}
-		_, _ = io.Copy(io.Discard, conn) // An answer may come before the end.
+		_, _ = io.Copy(io.Discard, conn) // A response may precede the end.
 		conn.Close()
 	}
 }
 
-// slowLogin decides only when it is told to.
+// slowLogin blocks until it is released.
 type slowLogin struct {
 	Authenticator
 	begun, release chan struct{}
@@ -109,7 +109,7 @@ func TestLateLogin(t *testing.T) {
 	c.Closed(wire.ClosedLoginTimeout)
 	eventually(t, "nobody is online", func() bool { return len(m.sessions.of(1)) == 0 && !m.directory.Online(1) })
 
-	// A client that goes away meanwhile leaves nothing behind.
+	// A client that disconnects meanwhile leaves nothing behind.
 	c = client.Connect(t, m.tcp)
 	if _, err := c.Send(&wire.CreateSessionRequest{Version: 1, UserId: 2}); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestIdle(t *testing.T) {
 	eventually(t, "nobody is online", func() bool { return !m.directory.Online(1) && !m.directory.Online(2) })
 }
 
-// TestIdleByMonotonicClock wants times that do not depend on the clock of the machine being set.
+// TestIdleByMonotonicClock checks that times do not depend on changes of the machine's clock.
 func TestIdleByMonotonicClock(t *testing.T) {
 	var s Session
 	now := time.Now()
@@ -165,7 +165,7 @@ func TestIdleByMonotonicClock(t *testing.T) {
 	}
 }
 
-// datagram makes a signal.
+// datagram returns a client's datagram.
 func datagram(kind byte, user int64, device byte, session int32) []byte {
 	b := binary.BigEndian.AppendUint64([]byte{kind}, uint64(user))
 	return binary.BigEndian.AppendUint32(append(b, device), uint32(session))
@@ -226,14 +226,14 @@ func TestUDP(t *testing.T) {
 	m.later(101 * time.Second)
 	c.Closed(wire.ClosedSwitch)
 	c.Gone()
-	browser.Beat() // Browsers know no UDP.
+	browser.Beat() // Browsers have no UDP.
 	if len(m.sessions.of(1)) != 2 || !m.directory.Online(1) {
 		t.Fatal("the session was closed")
 	}
 	if got := ask(datagram(1, 1, 0, id)); got != ok {
 		t.Errorf("the answer is %x", got)
 	}
-	// A notification calls the client back, once.
+	// A notification makes the client reconnect, once.
 	for range 2 {
 		if d := w.deliver(m, "hello", nil, 1); d.Sessions != 1 {
 			t.Errorf("delivered %+v", d)
@@ -258,7 +258,7 @@ func TestUDP(t *testing.T) {
 	}
 	back.Closed(wire.ClosedByClient)
 
-	// A session on UDP that falls silent ends like any other.
+	// A session on UDP times out like any other.
 	other := client.LogIn(t, m.tcp, 3)
 	m.later(101 * time.Second)
 	other.Closed(wire.ClosedSwitch)
@@ -278,7 +278,7 @@ func TestUDP(t *testing.T) {
 	}
 }
 
-// TestWrongDatagrams has somebody look for the number of a session by trying.
+// TestWrongDatagrams guesses the number of a session.
 func TestWrongDatagrams(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", func(c *config.Config) { c.Gateway.UDP.Enabled = true })

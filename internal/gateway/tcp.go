@@ -8,7 +8,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// acceptTCP takes a connection over TCP.
+// acceptTCP handles a TCP connection.
 func (g *Gateway) acceptTCP(raw net.Conn) {
 	c := g.admit(raw, &g.tcp)
 	if c == nil {
@@ -20,16 +20,16 @@ func (g *Gateway) acceptTCP(raw net.Conn) {
 			c.ended(nil)
 			return
 		}
-		// The goroutine that waits for frames is a new one, because the handshakes have made the stack of this one large.
+		// Read in a new goroutine: the handshakes have grown the stack of this one.
 		c.startReading()
 	})
 }
 
-// readFrames reads until the client goes or sends nonsense.
+// readFrames reads until the client disconnects or sends an invalid frame.
 func (c *connection) readFrames() error {
 	limit := int(c.gateway.settings().ClientAPI.MaxRequestSizeBytes)
 	for {
-		c.stream.begin()
+		c.stream.markBoundary()
 		payload, err := wire.ReadFrame(c.stream.reader, nil, limit)
 		if err != nil {
 			return err

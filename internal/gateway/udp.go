@@ -24,14 +24,14 @@ type signal struct {
 }
 
 const (
-	// signalSize is that of every datagram of a client.
+	// signalSize is the size of every datagram of a client.
 	signalSize = 14
 
 	signalHeartbeat byte = 1
 	signalOffline   byte = 2
 )
 
-// connectAgain is the datagram that asks a client to connect.
+// connectAgain is the datagram that asks a client to reconnect.
 var connectAgain = []byte{1}
 
 // parseSignal reads a datagram.
@@ -47,14 +47,15 @@ func parseSignal(b []byte) (s signal, ok bool) {
 	return s, known && (s.kind == signalHeartbeat || s.kind == signalOffline)
 }
 
-// datagrams exchanges datagrams with clients: heartbeats of those without a connection, and requests to connect again.
+// datagrams handles datagrams: heartbeats of clients without a connection, and requests to
+// reconnect.
 type datagrams struct {
 	gateway *Gateway
-	// wrong counts datagrams that name no session.
+	// wrong counts datagrams without a valid session.
 	wrong *ratelimit.Limiter
 }
 
-// serve answers datagrams until the port is closed.
+// serve handles datagrams until the port is closed.
 func (d *datagrams) serve() {
 	g := d.gateway
 	conn := g.options.Ports.udp
@@ -76,18 +77,18 @@ func (d *datagrams) serve() {
 		if code != apierr.OK {
 			answer = binary.BigEndian.AppendUint16(nil, uint16(code))
 		}
-		// A lost answer is like a lost datagram.
+		// A lost response is like a lost datagram.
 		_, _ = conn.WriteToUDPAddrPort(answer, from)
 		g.traffic.sent.Add(uint64(len(answer)))
 	}
 }
 
-// wrongSignalRule bounds how many datagrams of an address may name no session, so that nobody finds one by trying. An
-// address that sends more is not answered over UDP for a while. It is not blocked: whoever sends a datagram can write
-// any address on it, and could get others blocked.
+// wrongSignalRule bounds the datagrams of an address without a valid session, so that nobody can
+// find one by trying. An address above the limit gets no responses over UDP for a while. It is not
+// blocked, because the source address of a datagram can be forged to get others blocked.
 var wrongSignalRule = ratelimit.Rule{Capacity: 20, InitialTokens: 20, TokensPerPeriod: 1, RefillInterval: 30 * time.Second}
 
-// carryOut carries out a datagram, and reports whether it names a session.
+// carryOut handles a datagram and reports whether it identifies a session.
 func (d *datagrams) carryOut(b []byte, from netip.AddrPort) (code apierr.Code, known bool) {
 	g := d.gateway
 	begin := time.Now()
@@ -120,7 +121,7 @@ func (d *datagrams) carryOut(b []byte, from netip.AddrPort) (code apierr.Code, k
 	return code, true
 }
 
-// switchToUDP takes the connection away from a client that has nothing to say. The session stays.
+// switchToUDP detaches and closes the connection of an idle client. The session stays open.
 func (s *Session) switchToUDP() {
 	c, open := s.connection()
 	if !open || c == nil || s.Device == wire.DeviceType_BROWSER || !s.detach(c) {
@@ -129,7 +130,7 @@ func (s *Session) switchToUDP() {
 	c.close(CloseReason{Status: wire.ClosedSwitch})
 }
 
-// call asks a client without connection to connect, once.
+// call asks a client without connection to reconnect, once.
 func (d *datagrams) call(s *Session) {
 	s.mu.Lock()
 	to, first := s.udp, !s.called && s.conn == nil && s.udp.IsValid()

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxHandshake bounds the request that opens a WebSocket, and what a proxy says before it.
+	// maxHandshake bounds the opening handshake of a WebSocket, including a proxy's header.
 	maxHandshake = 16 << 10
-	// webSocketVersion is the only one there is.
+	// webSocketVersion is the only version.
 	webSocketVersion = "13"
 )
 
-// acceptWebSocket takes a connection over WebSocket.
+// acceptWebSocket handles a WebSocket connection.
 func (g *Gateway) acceptWebSocket(raw net.Conn) {
 	c := g.admit(raw, &g.websocket)
 	if c == nil {
@@ -30,12 +30,12 @@ func (g *Gateway) acceptWebSocket(raw net.Conn) {
 			c.ended(nil)
 			return
 		}
-		// The goroutine that waits for frames is a new one, because the handshakes have made the stack of this one large.
+		// Read in a new goroutine: the handshakes have grown the stack of this one.
 		c.startReading()
 	})
 }
 
-// upgrade opens the WebSocket, or answers why not.
+// upgrade performs the opening handshake. It reports false after refusing it.
 func (c *connection) upgrade() bool {
 	if !c.serve() {
 		c.stream.kill(errClosed)
@@ -70,7 +70,7 @@ func (c *connection) upgrade() bool {
 		acceptKey(r.Header.Get("Sec-WebSocket-Key"))+"\r\n\r\n")) == nil
 }
 
-// acceptKey proves that the server has understood the request.
+// acceptKey returns the value of Sec-WebSocket-Accept.
 func acceptKey(key string) string {
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -80,7 +80,7 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// checkUpgrade returns what is wrong with a request to open a WebSocket.
+// checkUpgrade returns what is wrong with an opening handshake, or "".
 func checkUpgrade(r *http.Request) string {
 	switch key := r.Header.Get("Sec-WebSocket-Key"); {
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
@@ -107,7 +107,7 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// answer answers a request that opens no WebSocket. The connection is closed afterwards.
+// answer sends a response other than an upgrade. The connection is closed afterwards.
 func (c *connection) answer(status int, text string, headers ...string) {
 	h := http.Header{"Connection": {"close"}}
 	for _, header := range headers {

@@ -22,14 +22,14 @@ import (
 	"example.org/app/test/client"
 )
 
-// A rawSocket speaks WebSocket by hand, so that it can do what no library does.
+// A rawSocket is a WebSocket client that can violate the protocol.
 type rawSocket struct {
 	t      testing.TB
 	conn   net.Conn
 	reader *bufio.Reader
 }
 
-// rawDial opens a WebSocket by hand.
+// rawDial opens a WebSocket.
 func rawDial(t testing.TB, url string) *rawSocket {
 	t.Helper()
 	s := rawConnect(t, url)
@@ -64,7 +64,7 @@ func (s *rawSocket) write(b []byte) {
 	}
 }
 
-// frame makes a frame of a client with any first byte.
+// frame returns a client's frame with any first byte.
 func frame(first byte, payload []byte) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -130,7 +130,7 @@ func (s *rawSocket) wantCode(code int32) {
 	}
 }
 
-// wantEnd reads a closing frame with the status and then the end.
+// wantEnd reads a close frame with the status and then the end.
 func (s *rawSocket) wantEnd(status uint16) {
 	s.t.Helper()
 	first, payload, err := s.read()
@@ -142,7 +142,7 @@ func (s *rawSocket) wantEnd(status uint16) {
 	}
 }
 
-// TestWebSocketConformance tries what RFC 6455 says about frames, by hand.
+// TestWebSocketConformance tests the rules of RFC 6455 for frames.
 func TestWebSocketConformance(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -160,7 +160,7 @@ func TestWebSocketConformance(t *testing.T) {
 			s.wantCode(2000)
 		},
 		"two frames at once": func(s *rawSocket) {
-			// Two logins would meet; what needs a session is refused at once.
+			// Concurrent logins are refused; requests without session are refused at once.
 			request := client.Payload(4, &wire.QueryMessagesRequest{})
 			s.write(append(frame(0x82, request), frame(0x82, request)...))
 			s.wantCode(int32(apierr.SendRequestFromNonexistentSession))
@@ -231,7 +231,7 @@ func TestWebSocketConformance(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Mistakes get an address blocked after a while, which is not what this test is about.
+			// Violations get an address blocked, which is not the subject of this test.
 			if err := m.options.BlockedIPs.UnblockAll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestWebSocketConformance(t *testing.T) {
 	client.LogIn(t, m.tcp, 1).Beat()
 }
 
-// TestWebSocketLibrary lets an independent library do what it does by itself.
+// TestWebSocketLibrary tests with an independent library.
 func TestWebSocketLibrary(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")
@@ -283,7 +283,7 @@ func TestWebSocketLibrary(t *testing.T) {
 	eventually(t, "the session ends", func() bool { return len(m.sessions.of(4)) == 0 })
 }
 
-// TestServerCloses wants a closing frame with the status 1000 when the client does not go by itself.
+// TestServerCloses expects a close frame with the status 1000 if the client does not close.
 func TestServerCloses(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g", func(c *config.Config) { c.Gateway.WebSocket.Session.CloseTimeoutMillis = 0 })
@@ -346,7 +346,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestTCPFrames has streams that are no frames.
+// TestTCPFrames sends invalid frames.
 func TestTCPFrames(t *testing.T) {
 	w := newWorld(t)
 	m := w.gateway("g")

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// maxIdleWorkers bounds how many goroutines wait for something to do.
+// maxIdleWorkers bounds the number of idle goroutines.
 const maxIdleWorkers = 512
 
-// workers are goroutines that do short work one after the other. A new goroutine has a small stack, which has to grow
-// for each request anew; one that has worked before has the stack already.
+// workers is a pool of goroutines for short jobs. A new goroutine has a small stack, which each
+// request would have to grow again; a pooled one has grown it already.
 type workers struct {
 	group *sync.WaitGroup
 	jobs  chan func()
@@ -19,7 +19,7 @@ type workers struct {
 	idle  atomic.Int32
 }
 
-// do has a worker run a function, a new one if all are busy.
+// do runs a function in an idle worker, or a new one if all are busy.
 func (w *workers) do(fn func()) {
 	select {
 	case w.jobs <- fn:

@@ -10,13 +10,13 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// connections is a pool of connections to a directory. A connection serves one call at a time, because a login of one
-// user would otherwise be that of another. Lost ones are replaced when they are needed.
+// connections is a pool of connections to an LDAP directory. A connection serves one call at a
+// time, because a bind applies to the whole connection. Lost ones are replaced on demand.
 type connections struct {
 	dial func(context.Context) (*ldap.Conn, error)
-	// prepare makes a new connection ready; nil does nothing.
+	// prepare initialises a new connection; it may be nil.
 	prepare func(*ldap.Conn) error
-	// slots bounds how many connections there are.
+	// slots bounds the number of connections.
 	slots chan struct{}
 
 	mu     sync.Mutex
@@ -28,8 +28,8 @@ func newConnections(most int32, dial func(context.Context) (*ldap.Conn, error), 
 	return &connections{dial: dial, prepare: prepare, slots: make(chan struct{}, most)}
 }
 
-// use calls fn with a connection that nobody else uses. If a connection from before turns out to be lost, fn is called
-// a second time, with a new one; fn must bear that.
+// use calls fn with exclusive use of a connection. If a pooled connection turns out to be lost, fn
+// is called again with a new one, so it must be repeatable.
 func (p *connections) use(ctx context.Context, fn func(*ldap.Conn) error) error {
 	select {
 	case p.slots <- struct{}{}:
@@ -58,7 +58,8 @@ func (p *connections) use(ctx context.Context, fn func(*ldap.Conn) error) error 
 	})
 }
 
-// call runs fn and keeps the connection if it still works afterwards. The connection is cut when the context ends.
+// call runs fn and returns the connection to the pool if it still works. The connection is closed
+// when the context ends.
 func (p *connections) call(ctx context.Context, c *ldap.Conn, fn func(*ldap.Conn) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	err := fn(c)
@@ -74,8 +75,8 @@ func (p *connections) call(ctx context.Context, c *ldap.Conn, fn func(*ldap.Conn
 	return err
 }
 
-// lost reports whether an error means that the connection is of no more use: everything that did not come from the
-// directory itself.
+// lost reports whether an error means that the connection is unusable, as everything except a
+// response of the directory does.
 func lost(err error) bool {
 	if err == nil {
 		return false
@@ -110,7 +111,7 @@ func (p *connections) put(c *ldap.Conn) {
 	}
 }
 
-// close closes the idle connections, and the others when they are given back.
+// close closes the idle connections now and the others when they are returned.
 func (p *connections) close() {
 	p.mu.Lock()
 	idle := p.idle

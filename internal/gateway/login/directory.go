@@ -20,14 +20,15 @@ import (
 	"example.org/app/internal/config"
 )
 
-// directory asks an LDAP directory: it searches the entry of the user, then tries to log in as that entry.
+// directory authenticates with an LDAP directory: it searches the entry of the user, then binds as
+// that entry.
 type directory struct {
 	settings config.LoginByLDAP
-	// admin searches, user tries passwords.
+	// admin searches, user verifies passwords.
 	admin, user *connections
 }
 
-// newDirectory connects to the directory, so that a mistake in the configuration shows at the start.
+// newDirectory connects to the directory, so that configuration errors are reported at the start.
 func newDirectory(ctx context.Context, settings config.LoginByLDAP) (*directory, error) {
 	const group = prefix + "ldap."
 	d := &directory{settings: settings}
@@ -64,7 +65,7 @@ func (d *directory) close() {
 	d.user.close()
 }
 
-// bindAdmin logs the searching connection in. Without name it stays anonymous.
+// bindAdmin binds the searching connection; without name it stays anonymous.
 func (d *directory) bindAdmin(c *ldap.Conn) error {
 	if d.settings.Admin.Username == "" {
 		return nil
@@ -87,7 +88,7 @@ func (d *directory) filter(userID int64) string {
 
 func (d *directory) authenticate(ctx context.Context, r *Request) (*Permissions, error) {
 	if r.Password == nil || strings.TrimSpace(*r.Password) == "" {
-		// A directory takes a login without password for an anonymous one, and accepts it.
+		// A directory accepts a bind without password as anonymous.
 		return nil, refuse(errors.New("there is no password"))
 	}
 	dn, err := d.find(ctx, r.UserID)
@@ -104,12 +105,12 @@ func (d *directory) authenticate(ctx context.Context, r *Request) (*Permissions,
 	return nil, fmt.Errorf("log in as %q: %w", dn, err)
 }
 
-// find returns the name of the entry of a user.
+// find returns the DN of a user's entry.
 func (d *directory) find(ctx context.Context, userID int64) (dn string, err error) {
 	filter := d.filter(userID)
 	var result *ldap.SearchResult
 	err = d.admin.use(ctx, func(c *ldap.Conn) (err error) {
-		// Two entries are enough to know that there is more than one. "1.1" asks for no attributes.
+		// Two entries suffice to detect ambiguity. "1.1" requests no attributes.
 		result, err = c.Search(ldap.NewSearchRequest(
 			d.settings.BaseDN, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, 2, 0, false, filter, []string{"1.1"}, nil,
 		))
@@ -128,8 +129,7 @@ func (d *directory) find(ctx context.Context, userID int64) (dn string, err erro
 	return result.Entries[0].DN, nil
 }
 
-// dialer returns a function that opens connections to a directory. They are encrypted if there is a configuration for
-// that.
+// dialer returns a function that connects to a directory, with TLS if encryption is not nil.
 func dialer(host string, port int32, encryption *tls.Config, timeout time.Duration) func(context.Context) (*ldap.Conn, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	return func(ctx context.Context) (*ldap.Conn, error) {
@@ -152,7 +152,7 @@ func dialer(host string, port int32, encryption *tls.Config, timeout time.Durati
 	}
 }
 
-// clientTLS reads the files of an encrypted connection. An error begins with the name of the property at fault.
+// clientTLS reads the files for TLS. An error begins with the name of the invalid property.
 func clientTLS(s config.ClientSSL, host string) (*tls.Config, error) {
 	if !s.Enabled {
 		return nil, nil

@@ -150,7 +150,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// testDirectoryStart proves that mistakes in the configuration show at the start, in one line that names the property.
+// testDirectoryStart proves that configuration errors are reported at the start, in one line that
+// names the property.
 func testDirectoryStart(t *testing.T, server *slapd, encrypted func(*config.LoginByLDAP)) {
 	nobody := int32(need.Port(t))
 	for _, test := range []struct {
@@ -206,7 +207,7 @@ func testDirectoryStart(t *testing.T, server *slapd, encrypted func(*config.Logi
 			}
 		})
 	}
-	// With a certificate of its own, a client is let in as well.
+	// A client certificate is accepted, too.
 	a := server.open(t, func(c *config.LoginByLDAP) {
 		encrypted(c)
 		c.Admin.SSL.CertificateFile, c.Admin.SSL.PrivateKeyFile = server.caFile, filepath.Join(server.folder, "key.pem")
@@ -216,7 +217,7 @@ func testDirectoryStart(t *testing.T, server *slapd, encrypted func(*config.Logi
 	}
 }
 
-// TestDirectoryIsSilent lets a server accept connections and say nothing.
+// TestDirectoryIsSilent has a server that accepts connections and does not answer.
 func TestDirectoryIsSilent(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -235,7 +236,7 @@ func TestDirectoryIsSilent(t *testing.T) {
 	}
 }
 
-// TestDirectoryLoginEnds gives up while the server thinks.
+// TestDirectoryLoginEnds cancels a login while the server is working.
 func TestDirectoryLoginEnds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

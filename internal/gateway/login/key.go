@@ -18,8 +18,8 @@ import (
 	"example.org/app/internal/config"
 )
 
-// publicAlgorithms are the algorithms with a public key, by the name of their property. A curve makes it one of
-// elliptic curves; the others are of RSA.
+// publicAlgorithms are the algorithms with a public key, by the name of their property. Those with
+// a curve use elliptic curves, the others RSA.
 var publicAlgorithms = map[string]struct {
 	name  string
 	curve elliptic.Curve
@@ -29,8 +29,8 @@ var publicAlgorithms = map[string]struct {
 	"ecdsa256": {"ES256", elliptic.P256()}, "ecdsa384": {"ES384", elliptic.P384()}, "ecdsa512": {"ES512", elliptic.P521()},
 }
 
-// secretAlgorithms are the algorithms with a secret key, by the name of their property. A key that is shorter than the
-// hash is not allowed (RFC 7518, 3.2).
+// secretAlgorithms are the algorithms with a secret key, by the name of their property. The key
+// must be at least as long as the hash (RFC 7518, 3.2).
 var secretAlgorithms = map[string]struct {
 	name string
 	hash crypto.Hash
@@ -38,10 +38,10 @@ var secretAlgorithms = map[string]struct {
 	"hmac256": {"HS256", crypto.SHA256}, "hmac384": {"HS384", crypto.SHA384}, "hmac512": {"HS512", crypto.SHA512},
 }
 
-// minRSABits is the least size of an RSA key (RFC 7518, 3.3).
+// minRSABits is the minimum size of an RSA key (RFC 7518, 3.3).
 const minRSABits = 2048
 
-// readKeys returns the configured keys by the names that tokens use for the algorithms.
+// readKeys returns the configured keys by the names of their algorithms in tokens.
 func readKeys(settings config.JWTAlgorithms) (map[string]any, error) {
 	keys := map[string]any{}
 	public, secret := settings.Public(), settings.Secret()
@@ -113,11 +113,12 @@ func publicKeyOfPEM(data []byte) (any, error) {
 		}
 		return certificate.PublicKey, nil
 	}
-	// A gateway only checks tokens; it has no business with what makes them.
+	// A gateway only verifies tokens and must not have the private key.
 	return nil, fmt.Errorf("must have a PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE, not %q", block.Type)
 }
 
-// checkPublicKey checks that a key fits its algorithm: a key on the curve, or one of RSA if there is no curve.
+// checkPublicKey checks that a key fits its algorithm: a key on the curve, or an RSA key if there
+// is no curve.
 func checkPublicKey(key any, curve elliptic.Curve) error {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

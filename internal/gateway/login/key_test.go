@@ -34,7 +34,7 @@ func keyFile(t testing.TB, key crypto.Signer) string {
 	return file(t, data)
 }
 
-// TestKeyFiles opens each form of a key and accepts a token that was signed with it.
+// TestKeyFiles reads each key format and accepts a token that was signed with the key.
 func TestKeyFiles(t *testing.T) {
 	ec := ecKey(t, elliptic.P256())
 	trust, err := pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{certificatetest.Of(rsaKey(), "test").Leaf}, filePassword)
@@ -81,7 +81,8 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestKeyAlias reads files that Java's keytool wrote, and compares the keys with the certificates that it exported.
+// TestKeyAlias reads files written by Java's keytool, and compares the keys with the exported
+// certificates.
 func TestKeyAlias(t *testing.T) {
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -184,12 +185,12 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// weakKey has 1024 bits, which the library does not make any more.
+// weakKey has 1024 bits, which the library no longer generates.
 func weakKey() *rsa.PublicKey {
 	return &rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 1023, 1), E: 65537}
 }
 
-// FuzzSecretKey checks that no file makes the reader fail in another way than with an error.
+// FuzzSecretKey checks that the reader returns an error for any invalid file.
 func FuzzSecretKey(f *testing.F) {
 	for _, name := range []string{"secrets.p12", "legacy.p12", "pairs.p12", "trusted.p12"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -200,7 +201,7 @@ func FuzzSecretKey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bytes.Contains(data, []byte{0x02, 0x03}) || bytes.Contains(data, []byte{0x02, 0x04}) {
-			return // Numbers of that size may be iterations, which only take long.
+			return // Such numbers may be iteration counts, which only take long.
 		}
 		_, _ = secretKeyOfP12(data, config.P12{Password: filePassword, KeyAlias: "short"})
 	})

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package login decides whether a client is the user that it says to be, and which requests it may send then. It knows
-// the mechanisms and nothing of connections and sessions: who may be online besides whom is decided elsewhere.
+// Package login authenticates clients and decides which requests they may send. It implements the
+// mechanisms and does not know connections or sessions; which sessions exclude each other is
+// decided elsewhere.
 package login
 
 import (
@@ -18,15 +19,16 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// prefix is the name of the group of properties that this package obeys.
+// prefix is the name of the property group of this package.
 const prefix = "app.gateway.session.identity-access-management."
 
-// A Request is what a client says about itself when it logs in. Nobody changes it.
+// A Request is what a client sends when it logs in. It is read only.
 type Request struct {
-	// Version is that of the protocol.
+	// Version is the version of the protocol.
 	Version int32
 	UserID  int64
-	// Password is a password, a token or whatever else the mechanism wants; nil if none was sent.
+	// Password is a password, a token or another credential, depending on the mechanism; nil if
+	// none was sent.
 	Password      *string
 	Device        wire.DeviceType
 	DeviceDetails map[string]string
@@ -37,52 +39,54 @@ type Request struct {
 	IP netip.Addr
 }
 
-// An Opinion is what plugins think of a login.
+// An Opinion is the result of plugins for a login.
 type Opinion int
 
 // The opinions.
 const (
 	// NoOpinion leaves the decision to the built-in mechanism.
 	NoOpinion Opinion = iota
-	// Accept lets the client in with permission for every request.
+	// Accept accepts the login with permission for every request.
 	Accept
-	// Refuse keeps the client out.
+	// Refuse refuses the login.
 	Refuse
 )
 
-// Options are what an Authenticator is built from.
+// Options configure an Authenticator.
 type Options struct {
-	// Settings returns the current configuration. Only Enabled may change while the server runs; everything else is
+	// Settings returns the current configuration. Only Enabled may change at run time; the rest is
 	// read once.
 	Settings func() config.IdentityAccessManagement
-	// Plugins asks the plugins that authenticate users, one after the other in the order in which they were loaded, and
-	// returns the first answer that is not empty, or NoOpinion. It is called once for each login unless authentication
-	// is disabled, by the goroutine of the login and before the mechanism; the context ends with the login. An error
-	// fails the login with its code if it is an *apierr.Error, and as an internal error otherwise. It must not change or
-	// keep the request. It may be nil.
+	// Plugins calls the authenticating plugins sequentially, in the order in which they were
+	// loaded, and returns the first opinion other than NoOpinion. It is called once per login,
+	// before the mechanism, unless authentication is disabled, in the goroutine of the login; the
+	// context ends with the login. An error fails the login, with its code if it is an
+	// *apierr.Error, else as an internal error. It must not modify or retain the request. It may be
+	// nil.
 	Plugins func(ctx context.Context, r *Request) (Opinion, error)
-	// Node is the gateway, which asks services for passwords.
+	// Node is the gateway's node, for calls to verify passwords.
 	Node   *cluster.Node
 	Logger *slog.Logger
-	// Clock is time.Now if it is nil.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 }
 
-// An Authenticator decides about logins. Its methods may be called by several goroutines at once.
+// An Authenticator decides about logins. It is safe for concurrent use.
 type Authenticator struct {
 	opts      Options
 	mechanism mechanism
 }
 
-// A mechanism is a built-in way to prove who one is. Several goroutines call it at once. An error that is no
+// A mechanism is a built-in way to authenticate. It is called concurrently. An error that is no
 // *apierr.Error means that the mechanism itself failed.
 type mechanism interface {
 	authenticate(ctx context.Context, r *Request) (*Permissions, error)
-	// close ends what the mechanism keeps open. Nobody authenticates after it.
+	// close releases resources. authenticate must not be called afterwards.
 	close()
 }
 
-// New reads the keys of the configured mechanism and opens its connections. An error names the property at fault.
+// New reads the keys of the configured mechanism and opens its connections. An error names the
+// invalid property.
 func New(ctx context.Context, o Options) (*Authenticator, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -110,12 +114,13 @@ func New(ctx context.Context, o Options) (*Authenticator, error) {
 	return a, nil
 }
 
-// Close ends the connections of the mechanism. Nobody may authenticate after it.
+// Close closes the connections of the mechanism. Authenticate must not be called afterwards.
 func (a *Authenticator) Close() { a.mechanism.close() }
 
-// Authenticate returns what the client may request. Otherwise the error is an *apierr.Error: LoginAuthenticationFailed
-// if the proof is wrong, LoggingInUserNotActive if there is no such user, ServerUnavailable if nobody can tell now, and
-// ServerInternalError, or what a plugin says, if the check itself failed. Its reason says nothing that helps a guesser.
+// Authenticate returns the permissions of the client. Errors are *apierr.Error:
+// LoginAuthenticationFailed for wrong credentials, LoggingInUserNotActive for an unknown user,
+// ServerUnavailable if authentication is temporarily impossible, and ServerInternalError, or the
+// error of a plugin, if it failed. The reason contains nothing that helps an attacker.
 func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (*Permissions, error) {
 	if r.UserID == 0 {
 		return nil, refuse(errors.New("the user id 0 is reserved"))
@@ -140,7 +145,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (*Permissi
 	return permissions, nil
 }
 
-// failed makes an error one that the client may be told, and logs what only the owner of the server can mend.
+// failed converts an error to one for the client, and logs what only the operator can fix.
 func (a *Authenticator) failed(r *Request, by string, err error) error {
 	e := apierr.From(err)
 	if e.Code.HTTP() >= 500 {
@@ -149,7 +154,7 @@ func (a *Authenticator) failed(r *Request, by string, err error) error {
 	return e
 }
 
-// refuse says that the proof is wrong. Only the log shows why.
+// refuse returns the error for wrong credentials. The cause is only logged.
 func refuse(why error) *apierr.Error { return apierr.Wrap(apierr.LoginAuthenticationFailed, why) }
 
 // noop accepts everybody.

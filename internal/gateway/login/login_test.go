@@ -92,7 +92,7 @@ func TestOrder(t *testing.T) {
 		{"negative id", -1, false, Accept, nil, apierr.OK, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Without token the mechanism refuses everybody.
+			// Without token the mechanism refuses every login.
 			s := settings(func(s *config.IdentityAccessManagement) { s.Type, s.Enabled = config.LoginJWT, !test.disabled })
 			r := request(nil)
 			r.UserID = test.userID
@@ -152,7 +152,7 @@ func TestUnknownMechanism(t *testing.T) {
 	}
 }
 
-// TestFailuresAreLogged proves that the owner hears of a broken mechanism, and that nobody hears a password.
+// TestFailuresAreLogged proves that failures of a mechanism are logged, without passwords.
 func TestFailuresAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	s := settings(func(s *config.IdentityAccessManagement) { s.Type = config.LoginNoop })

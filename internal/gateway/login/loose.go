@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// looselyEqual compares a decoded JSON value with a value of the configuration, which is always text: true is equal to
-// "true" and 1 to "1", but an object, a list and null are equal to nothing.
+// looselyEqual compares a decoded JSON value with a configured text: true equals "true" and 1
+// equals "1", but objects, lists and null equal nothing.
 func looselyEqual(value any, want string) bool {
 	switch v := value.(type) {
 	case string:
@@ -22,8 +22,8 @@ func looselyEqual(value any, want string) bool {
 	return false
 }
 
-// sameNumber compares two spellings of a number of which one has a point or an exponent. Two plain integers differ if
-// their spellings do.
+// sameNumber compares two notations of a number of which one has a point or an exponent. Plain
+// integers are equal only if their text is.
 func sameNumber(a, b string) bool {
 	if !strings.ContainsAny(a+b, ".eE") {
 		return false
@@ -33,7 +33,7 @@ func sameNumber(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// mismatch returns the first name, in no order, whose value is not the wanted one.
+// mismatch returns a name whose value is not the wanted one; found is false if there is none.
 func mismatch(values map[string]any, want map[string]string) (name string, found bool) {
 	for name, text := range want {
 		if !looselyEqual(values[name], text) {

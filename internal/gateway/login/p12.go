@@ -15,13 +15,13 @@ import (
 	"example.org/app/internal/config"
 )
 
-// publicKeyOfP12 returns the public key with the configured name, or the only one. It may be there as a certificate or
-// as the half of a private key.
+// publicKeyOfP12 returns the public key with the configured name, or the only one. It may be stored
+// as a certificate or with its private key.
 func publicKeyOfP12(data []byte, settings config.P12) (any, error) {
 	password := settings.Password.Reveal()
 	blocks, err := pkcs12.ToPEM(data, password) //nolint:staticcheck // Nothing else of the package tells the names of keys.
 	if err != nil {
-		// A file with certificates alone has another form, and no names that could be read.
+		// A file with only certificates has another format, and no readable names.
 		certificates, trustErr := pkcs12.DecodeTrustStore(data, password)
 		if trustErr != nil || len(certificates) == 0 {
 			return nil, err
@@ -40,7 +40,7 @@ func publicKeyOfP12(data []byte, settings config.P12) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A private key and its certificate are one key.
+		// A private key and its certificate count as one key.
 		if !containsKey(found, key) {
 			found = append(found, key)
 		}
@@ -63,7 +63,8 @@ func containsKey(keys []crypto.PublicKey, key crypto.PublicKey) bool {
 	return false
 }
 
-// publicKeyOfBlock reads what the PKCS #12 package wrote: certificates, and keys in the form that their kind had first.
+// publicKeyOfBlock parses the output of the PKCS #12 package: certificates, and keys in their
+// traditional formats.
 func publicKeyOfBlock(block *pem.Block) (crypto.PublicKey, error) {
 	if block.Type == "CERTIFICATE" {
 		certificate, err := x509.ParseCertificate(block.Bytes)

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/link"
 )
 
-// passwords asks a service node, which has the users.
+// passwords calls a service node to verify passwords.
 type passwords struct{ node *cluster.Node }
 
 func (p passwords) authenticate(ctx context.Context, r *Request) (*Permissions, error) {

@@ -10,13 +10,13 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Permissions are the kinds of requests that a session may send. They are never changed.
+// Permissions are the kinds of requests that a session may send. They are immutable.
 type Permissions struct {
 	// bits has one bit for each kind, in the order of the list of kinds.
 	bits [2]uint64
 }
 
-// kinds are the kinds of requests that permissions are about, by number.
+// kinds are the kinds that permissions cover, by number.
 var kinds = sync.OnceValue(func() []wire.Kind {
 	all := slices.DeleteFunc(wire.Kinds(), ofSession)
 	if most := 64 * len(Permissions{}.bits); len(all) > most {
@@ -25,7 +25,7 @@ var kinds = sync.OnceValue(func() []wire.Kind {
 	return all
 })
 
-// ofSession reports whether a kind is about the session itself: whoever may log in may log out.
+// ofSession reports whether a kind is about the session itself, which needs no permission.
 func ofSession(k wire.Kind) bool { return k == wire.KindCreateSession || k == wire.KindDeleteSession }
 
 var everything = sync.OnceValue(func() *Permissions {

@@ -13,21 +13,21 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// The words of statements. any stands for every action or every resource.
+// The words of statements. any stands for all actions or all resources.
 const (
 	effectAllow = "ALLOW"
 	effectDeny  = "DENY"
 	anyName     = "*"
 )
 
-// maxStatements is how many statements a policy may have.
+// maxStatements is the maximum number of statements in a policy.
 const maxStatements = 100
 
 // cells are the kinds of requests that an action on a resource covers.
 type cells map[string][]wire.Kind
 
-// requests says which kinds of requests each action on each resource covers. Every kind but those of the session stands
-// in exactly one place.
+// requests maps actions and resources to kinds of requests. Every kind except those of the session
+// occurs exactly once.
 var requests = map[string]map[string]string{
 	"USER":                       {"UPDATE": "UPDATE_USER"},
 	"USER_LOCATION":              {"UPDATE": "UPDATE_USER_LOCATION"},
@@ -57,8 +57,8 @@ var requests = map[string]map[string]string{
 // actionNames are the actions of the table.
 var actionNames = []string{"CREATE", "DELETE", "UPDATE", "QUERY"}
 
-// resources is the table with kinds instead of their names. A name that is no kind is a mistake of the programmer that
-// every test finds.
+// resources is the table with kinds instead of their names. An unknown name is a programming error
+// that every test finds.
 var resources = sync.OnceValue(func() map[string]cells {
 	byName := map[string]wire.Kind{}
 	for _, k := range wire.Kinds() {
@@ -87,8 +87,8 @@ type statement struct {
 	resources []string
 }
 
-// parsePolicy returns what the statements of a decoded JSON value permit. What one denies, no other allows; what none
-// allows is denied.
+// parsePolicy returns the permissions of the statements in a decoded JSON value. Denials take
+// precedence; what no statement allows is denied.
 func parsePolicy(value any) (*Permissions, error) {
 	list, ok := value.([]any)
 	switch {
@@ -151,14 +151,14 @@ func parseStatement(value any) (s statement, err error) {
 
 var resourceNames = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(requests)) })
 
-// parseNames reads one name or a list of names. Each must be known, or the word for all of them.
+// parseNames parses one name or a list of names. Each must be known, or the word for all of them.
 func parseNames(value any, known []string) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
 		list = []any{value}
 	}
 	all := false
-	// A name that is repeated costs nothing.
+	// Repeated names are free.
 	named := map[string]struct{}{}
 	for _, item := range list {
 		switch name, ok := item.(string); {
@@ -176,7 +176,7 @@ func parseNames(value any, known []string) ([]string, error) {
 	return slices.Collect(maps.Keys(named)), nil
 }
 
-// maxDescribed bounds how much of a value an error repeats.
+// maxDescribed bounds the length of a value in an error.
 const maxDescribed = 50
 
 // describe renders a decoded JSON value for an error.

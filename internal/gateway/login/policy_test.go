@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestEveryKindIsCovered proves that each kind of request stands in exactly one cell of the table.
+// TestEveryKindIsCovered proves that each kind of request occurs exactly once in the table.
 func TestEveryKindIsCovered(t *testing.T) {
 	where := map[wire.Kind][]string{}
 	for resource, actions := range resources() {
@@ -53,7 +53,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// allowed lists what is permitted, without the kinds of the session.
+// allowed returns the permitted kinds, without those of the session.
 func allowed(p *Permissions) []string {
 	var names []string
 	for _, k := range kinds() {
@@ -134,7 +134,7 @@ func TestBadPolicy(t *testing.T) {
 	}
 }
 
-// policyOf decodes statements the way that tokens and answers are decoded.
+// policyOf decodes statements like tokens and responses.
 func policyOf(statements string) (*Permissions, error) {
 	object, err := decodeObject([]byte(`{"statements": ` + statements + `}`))
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// maxAnswer is how many bytes the body of an answer may have.
+// maxAnswer is the maximum size of a response body.
 const maxAnswer = 256 << 10
 
-// remote asks an HTTP server.
+// remote authenticates with an HTTP server.
 type remote struct {
 	settings config.LoginByHTTP
 	client   *http.Client
@@ -30,12 +30,12 @@ type remote struct {
 
 func newRemote(settings config.LoginByHTTP) *remote {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	// Logins come in crowds and go to one host.
+	// Logins come in bursts and go to one host.
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
 	return &remote{settings, &http.Client{
 		Transport: transport,
 		Timeout:   time.Duration(settings.Request.TimeoutMillis) * time.Millisecond,
-		// A password goes to the configured address and to no other.
+		// Send passwords only to the configured address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -113,8 +113,8 @@ func (m *remote) authenticate(ctx context.Context, r *Request) (*Permissions, er
 	return m.judge(response, answer)
 }
 
-// withoutURL returns the cause of a failed request. The error of the client
-// repeats the URL, which may hold credentials.
+// withoutURL returns the cause of a failed request. The client's error contains the URL, which may
+// have credentials.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -122,7 +122,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// judge compares an answer with the expected one.
+// judge compares a response with the expected one.
 func (m *remote) judge(response *http.Response, body []byte) (*Permissions, error) {
 	want := m.settings.Authentication.ResponseExpectation
 	if !matchStatus(want.StatusCodes, response.StatusCode) {
@@ -147,7 +147,7 @@ func (m *remote) judge(response *http.Response, body []byte) (*Permissions, erro
 	return permissions, nil
 }
 
-// matchStatus matches the number of a status with the patterns, of which one must fit.
+// matchStatus reports whether a status matches one of the patterns.
 func matchStatus(patterns []string, status int) bool {
 	for _, pattern := range patterns {
 		if ok, err := path.Match(pattern, strconv.Itoa(status)); ok && err == nil {
@@ -157,7 +157,7 @@ func matchStatus(patterns []string, status int) bool {
 	return false
 }
 
-// decodeObject decodes a JSON object and nothing else.
+// decodeObject decodes exactly one JSON object.
 func decodeObject(data []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

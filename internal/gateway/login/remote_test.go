@@ -22,7 +22,7 @@ import (
 
 const goodAnswer = `{"authenticated": true, "statements": [{"effect": "ALLOW", "actions": "QUERY", "resources": "MESSAGE"}]}`
 
-// openRemote asks a server with the handler.
+// openRemote returns an authenticator that calls a server with the handler.
 func openRemote(t *testing.T, handler http.HandlerFunc, change func(*config.LoginByHTTP)) *Authenticator {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -167,7 +167,7 @@ func TestRemoteAnswer(t *testing.T) {
 func TestRemoteSilence(t *testing.T) {
 	silent := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done() // The client has given up.
+		<-r.Context().Done() // The client has disconnected.
 	}
 	a := openRemote(t, silent, func(s *config.LoginByHTTP) { s.Request.TimeoutMillis = 1 })
 	if _, err := a.Authenticate(t.Context(), request(nil)); codeOf(t, err) != apierr.ServerInternalError {

@@ -21,9 +21,10 @@ import (
 	"example.org/app/internal/config"
 )
 
-// The PKCS #12 package does not read secret keys, so this file does: the form that Java's key stores give them, with
-// the encryption of PKCS #5 v2 that Java has used since version 16. The integrity of the file, which only the owner of
-// the server can write, is not checked; a wrong password shows in what is decrypted with it.
+// The PKCS #12 package does not read secret keys, so this file does: in the format of Java's key
+// stores, with the PKCS #5 v2 encryption that Java has used since version 16. The integrity of the
+// file, which only the operator can write, is not checked; a wrong password is detected on
+// decryption.
 
 var (
 	oidData          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
@@ -35,17 +36,17 @@ var (
 	oidPBKDF2        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 12}
 )
 
-// ciphers are the lengths of the keys of AES in the mode CBC, by the identifier of the cipher.
+// ciphers are the key lengths of AES-CBC, by the identifier of the cipher.
 var ciphers = map[string]int{
 	"2.16.840.1.101.3.4.1.2": 16, "2.16.840.1.101.3.4.1.22": 24, "2.16.840.1.101.3.4.1.42": 32,
 }
 
-// hashes are the hashes that make a key of a password, by the identifier of their HMAC.
+// hashes are the hashes for deriving keys from passwords, by the identifier of their HMAC.
 var hashes = map[string]func() hash.Hash{
 	"1.2.840.113549.2.7": sha1.New, "1.2.840.113549.2.9": sha256.New, "1.2.840.113549.2.10": sha512.New384, "1.2.840.113549.2.11": sha512.New,
 }
 
-// maxIterations bounds the work that a file can ask for.
+// maxIterations bounds the work that a file can cause.
 const maxIterations = 10_000_000
 
 type p12File struct {
@@ -134,7 +135,7 @@ func secretKeyOfP12(data []byte, settings config.P12) ([]byte, error) {
 	return nil, fmt.Errorf("key-alias: there are %d secret keys with the name %q, not one", len(found), settings.KeyAlias)
 }
 
-// p12Bags returns everything that is in a file, decrypted as far as the file encrypts it as a whole.
+// p12Bags returns the contents of a file, decrypting parts that are encrypted as a whole.
 func p12Bags(data []byte, password string) ([]p12Bag, error) {
 	var file p12File
 	var inner []byte
@@ -181,7 +182,7 @@ func (c p12Content) open(password string) (content []byte, err error) {
 	return content, nil
 }
 
-// name is what Java calls the alias.
+// name returns the alias, in Java's terms.
 func (b p12Bag) name() string {
 	for _, attribute := range b.Attributes {
 		var text asn1.RawValue
@@ -223,7 +224,7 @@ func (b p12Bag) secret(password string) ([]byte, error) {
 
 var errWrongPassword = errors.New("the password is wrong, or the file is damaged")
 
-// decryptPBES2 decrypts what a password protects by the scheme PBES2 with PBKDF2 and AES.
+// decryptPBES2 decrypts data that is encrypted with a password by PBES2 with PBKDF2 and AES.
 func decryptPBES2(algorithm pkix.AlgorithmIdentifier, data []byte, password string) ([]byte, error) {
 	var scheme pbes2
 	if !algorithm.Algorithm.Equal(oidPBES2) {

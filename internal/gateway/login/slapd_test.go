@@ -30,7 +30,7 @@ const (
 	searcherProof = "searcher-secret"
 )
 
-// slapd is a directory server of one test, which may stop it and start it again.
+// slapd is a directory server for a test, which may stop and restart it.
 type slapd struct {
 	folder     string
 	attributes *syscall.SysProcAttr
@@ -70,7 +70,7 @@ func startSlapd(t testing.TB) *slapd {
 		if err == nil {
 			break
 		}
-		// Somebody else may have taken a port in the meantime.
+		// Another process may have taken a port meanwhile.
 		if attempt == 10 {
 			t.Fatal(err)
 		}
@@ -79,7 +79,8 @@ func startSlapd(t testing.TB) *slapd {
 	return s
 }
 
-// prepare writes the files of the server and gives them to somebody without rights if the test runs as root.
+// prepare writes the files of the server and, if the test runs as root, gives them to an
+// unprivileged user.
 func (s *slapd) prepare(t testing.TB) {
 	t.Helper()
 	program := firstFile(t, "slapd, see scripts/need", "/usr/sbin/slapd", "/opt/homebrew/opt/openldap/libexec/slapd", "/usr/libexec/slapd")
@@ -90,7 +91,8 @@ func (s *slapd) prepare(t testing.TB) {
 			modules = "modulepath " + path + "\nmoduleload back_mdb\n"
 		}
 	}
-	// A copy of the program is not held by the rules that some systems have for the installed one.
+	// A copy of the program is exempt from the security profiles that some systems have for the
+	// installed one.
 	data, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +149,7 @@ func firstFile(t testing.TB, what string, paths ...string) string {
 	return ""
 }
 
-// start starts the server after a stop.
+// start starts the server again after stop.
 func (s *slapd) start(t testing.TB) {
 	t.Helper()
 	if err := s.run(t); err != nil {
@@ -155,7 +157,7 @@ func (s *slapd) start(t testing.TB) {
 	}
 }
 
-// run starts the server and waits until it answers. It fails if the server cannot have its ports.
+// run starts the server and waits until it answers. It fails if the server cannot open its ports.
 func (s *slapd) run(t testing.TB) error {
 	t.Helper()
 	urls := fmt.Sprintf("ldap://127.0.0.1:%d ldaps://127.0.0.1:%d", s.plain, s.encrypted)
@@ -188,7 +190,7 @@ func (s *slapd) run(t testing.TB) error {
 	}
 }
 
-// stop ends the server at once. A second call does nothing.
+// stop kills the server. Further calls do nothing.
 func (s *slapd) stop(t testing.TB) {
 	t.Helper()
 	if s.command == nil {

@@ -17,17 +17,17 @@ import (
 	"example.org/app/internal/config"
 )
 
-// The claims that this server gives a meaning of its own.
+// The claims with a meaning specific to this server.
 const (
 	claimSubject    = "sub"
 	claimStatements = "statements"
 )
 
-// tokens accepts JSON web tokens. Whatever is wrong with a token, its bearer hears the same.
+// tokens authenticates with JSON web tokens. All invalid tokens get the same response.
 type tokens struct {
 	settings config.LoginByJWT
-	// keys has the key of each accepted algorithm. A key serves the one algorithm that it is configured for, so that
-	// nobody can pass a public key off as a secret one.
+	// keys has the key of each accepted algorithm. A key is valid only for the configured
+	// algorithm, so that a public key cannot be used as a secret one.
 	keys   map[string]any
 	parser *jwt.Parser
 }
@@ -75,10 +75,10 @@ func (t *tokens) authenticate(_ context.Context, r *Request) (*Permissions, erro
 	return permissions, nil
 }
 
-// key returns the key that checks a token.
+// key returns the key that verifies a token.
 func (t *tokens) key(token *jwt.Token) (any, error) {
 	if _, ok := token.Header["crit"]; ok {
-		// The token demands that its reader understands more than this one does.
+		// The token has extensions that its reader must understand.
 		return nil, errors.New("the token has critical header fields")
 	}
 	key, ok := t.keys[token.Method.Alg()]

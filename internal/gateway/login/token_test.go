@@ -25,7 +25,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// rsaKey is made once, because that takes long.
+// rsaKey is generated once, because that takes long.
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -67,7 +67,7 @@ func publicFile(t testing.TB, key any) string {
 	return pemFile(t, "PUBLIC KEY", data)
 }
 
-// sign makes a token. Nil values take claims away.
+// sign makes a token. Nil values remove claims.
 func sign(t testing.TB, method jwt.SigningMethod, key any, changes jwt.MapClaims) string {
 	t.Helper()
 	claims := jwt.MapClaims{
@@ -111,7 +111,7 @@ func TestTokenAlgorithms(t *testing.T) {
 	if len(cases) != len(publicAlgorithms)+len(secretAlgorithms) {
 		t.Error("not every algorithm is tested")
 	}
-	// A server that has a key for one algorithm accepts that one and no other.
+	// A server with a key for one algorithm accepts only that one.
 	for _, configured := range cases {
 		a := open(t, func(s *config.IdentityAccessManagement) {
 			s.Type = config.LoginJWT
@@ -133,7 +133,7 @@ func TestTokenAlgorithms(t *testing.T) {
 	}
 }
 
-// TestTokenForgeries tries what has worked elsewhere.
+// TestTokenForgeries tries known attacks.
 func TestTokenForgeries(t *testing.T) {
 	public, err := x509.MarshalPKIXPublicKey(rsaKey().Public())
 	if err != nil {
