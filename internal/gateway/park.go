@@ -20,7 +20,7 @@ const parkAfter = 5 * time.Second
 // errSilent ends the reading goroutine of a connection that is to be parked.
 var errSilent = errors.New("the client is silent")
 
-// pastDeadline is a read deadline in the pastDeadline, which interrupts a read.
+// pastDeadline is a read deadline in the past, which interrupts a read.
 var pastDeadline = time.Unix(1, 0)
 
 // readers is the pool of buffers for reading connections.
