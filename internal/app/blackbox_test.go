@@ -44,6 +44,7 @@ func awaitDump(t *testing.T, s *apptest.Server, r role.Role, description string,
 }
 
 func TestAQuarantinedPluginIsInTheBlackBox(t *testing.T) {
+	need.Time(t)
 	folder := folderOf(t, map[string]string{"bad.js": pluginScript("bad", "'AdminActionHandler'", `
   handleAdminAction() { throw new Error('no'); }`)})
 	s := apptest.Start(t, role.All, withBlackBox, "app.plugin.dir="+folder, "app.plugin.quarantine.enabled=true", "app.plugin.quarantine.failures=2")

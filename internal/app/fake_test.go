@@ -12,11 +12,13 @@ import (
 	"example.org/app/internal/config"
 	"example.org/app/internal/role"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // TestFakeData starts a service on an empty database, which it fills, and others
 // on the same database, which leave it alone.
 func TestFakeData(t *testing.T) {
+	need.Time(t)
 	for name, url := range map[string]string{"SQLite": storetest.MigratedSQLiteURL(t), "PostgreSQL": storetest.MigratedURL(t)} {
 		t.Run(name, func(t *testing.T) {
 			set := []string{

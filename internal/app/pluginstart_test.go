@@ -44,6 +44,7 @@ func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 // TestDebuggedPluginHoldsUpNobody proves that a server whose plugin waits for a debugger, in its start or before its first
 // line, or is paused there, serves and stops.
 func TestDebuggedPluginHoldsUpNobody(t *testing.T) {
+	need.Time(t)
 	for _, wait := range []string{"CALL", "LOAD"} {
 		t.Run(wait, func(t *testing.T) {
 			port := need.Port(t)

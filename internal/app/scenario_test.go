@@ -19,6 +19,7 @@ import (
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 	chat "example.org/app/test/client"
+	"example.org/app/test/need"
 	"example.org/app/test/scenario"
 )
 
@@ -38,6 +39,7 @@ func TestScenarios(t *testing.T) {
 		scenario.Run(t, &scenario.Place{Service: a.URL(role.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
 	})
 	t.Run("roles apart", func(t *testing.T) {
+		need.Time(t)
 		server := clustertest.Listen(t)
 		set := slices.Concat(generous, []string{trusting, "app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"})
 		place := &scenario.Place{Service: apptest.Start(t, []role.Role{role.Service}, set...).URL(role.Service)}

@@ -219,6 +219,7 @@ func TestSpansOfRequests(t *testing.T) {
 
 // TestCollectorsThatHang proves that requests do not wait for a collector that never answers.
 func TestCollectorsThatHang(t *testing.T) {
+	need.Time(t)
 	release, asked := make(chan struct{}), make(chan struct{}, 1000)
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}

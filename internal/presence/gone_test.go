@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // cutOff disconnects a gateway a with a session until others take it for gone. When a is back, it
@@ -19,6 +20,7 @@ import (
 // forget returns a node that sees a come back.
 func cutOff(t *testing.T, set func(*cluster.Options), forget func(f *clustertest.Fabric, b *peer, join func(id string) *peer) *peer) {
 	t.Helper()
+	t.Parallel() // It waits for time limits most of the time.
 	f := clustertest.Embedded(t)
 	line := &cuttable{Options: f.Options}
 	joinOn := func(o cluster.Options, id string) *peer {
@@ -96,6 +98,7 @@ func TestDeclaredGone(t *testing.T) {
 
 // TestRecordExpires disconnects a gateway until its record, or its tombstone, has expired.
 func TestRecordExpires(t *testing.T) {
+	need.Time(t)
 	for name, limit := range map[string]time.Duration{"silent": time.Hour, "marked": 500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			cutOff(t, func(o *cluster.Options) { o.AbsenceLimit = limit }, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
@@ -139,6 +142,7 @@ func TestServerForgets(t *testing.T) {
 // TestJudgeEnds stops the only node that took a gateway for gone before the gateway is back.
 // Another node did not see it.
 func TestJudgeEnds(t *testing.T) {
+	need.Time(t)
 	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, join func(string) *peer) *peer {
 		b.awaitOffline(t, 1)
 		b.Stop()

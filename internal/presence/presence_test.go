@@ -5,6 +5,7 @@ package presence
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/netip"
@@ -31,6 +32,11 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(serviceVariable) != "" {
 		runService()
+	}
+	// Tests that run in parallel wait for time limits most of the time; there may be more of them than processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
 	}
 	goleak.VerifyTestMain(cleaning{m})
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.org/app/internal/config"
 	"example.org/app/internal/plugin"
+	"example.org/app/test/need"
 )
 
 // A reasonHandler passes on the lines of a manager that have a reason.
@@ -36,6 +37,7 @@ func (h reasonHandler) Handle(_ context.Context, r slog.Record) error {
 // testLimits slows a plugin down that computes more than it may, and refuses the calls of one that holds more, by what its
 // host measures.
 func testLimits(t *testing.T, w *world) {
+	need.Time(t)
 	const (
 		kept        = 20 // MiB
 		cpuReason   = "percent of a processor, 1 are what app.plugin.limits.cpu-share allows"
