@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package administrator holds the rules about administrators and their roles:
-// who is who, who may do what, and who may change whom. It knows nothing of
-// HTTP; the admin interface asks it.
+// Package administrator holds the rules about administrators and their roles: authentication,
+// permissions, and who may change whom. It does not know HTTP; the admin interface uses it.
 package administrator
 
 import (
@@ -25,27 +24,26 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options are what a Directory is built from.
+// Options configure a Directory.
 type Options struct {
 	Store  *store.DB
 	IDs    *ids.Generator
 	Hasher password.Hasher
 	Logger *slog.Logger
-	// DefaultPassword is the password of root that everybody knows.
+	// DefaultPassword is the publicly known default password of root.
 	DefaultPassword string
 	// Lifetimes returns the current lifetimes of tokens and sessions; nil means
 	// the usual ones.
 	Lifetimes func() Lifetimes
-	// Client returns the address that stands for the client with an address; nil
-	// means the address itself.
+	// Client maps an address to the one that counts for limits; nil means the address itself.
 	Client func(netip.Addr) netip.Addr
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Directory knows all administrators and roles of the cluster. It keeps them in
-// memory to check credentials quickly; the store is the truth, and a change on
-// another node shows within a second.
+// Directory manages all administrators and roles of the cluster. It caches them to check
+// credentials quickly; the store is authoritative, and a change on another node is visible within a
+// second.
 type Directory struct {
 	opts     Options
 	current  atomic.Pointer[snapshot]
@@ -57,8 +55,8 @@ type Directory struct {
 	tickets  tickets
 }
 
-// NewDirectory reads the administrators. Run must be called next, so that
-// changes made by other nodes are seen.
+// NewDirectory reads the administrators. Run must be called next, to follow the changes of other
+// nodes.
 func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -70,9 +68,8 @@ func NewDirectory(ctx context.Context, opts Options) (*Directory, error) {
 	return d, nil
 }
 
-// Creation says what a new administrator shall be. Empty fields get values: a
-// random login name, a random password that nobody learns, and the login name
-// as display name.
+// Creation defines a new administrator. Defaults of empty fields: a random login name, a random
+// password that is not shown, and the login name as display name.
 type Creation struct {
 	LoginName   string
 	Password    string
@@ -121,8 +118,8 @@ func (d *Directory) Create(ctx context.Context, by By, c Creation) (store.Admin,
 // maxLoginName is counted in characters.
 const maxLoginName = 64
 
-// checkLoginName refuses names that cannot be sent as credentials or that look
-// like others. An empty one is replaced later.
+// checkLoginName returns an error for names that cannot be sent as credentials or that are
+// confusable. An empty name gets a default later.
 func checkLoginName(name string) error {
 	bad := func(r rune) bool { return r == ':' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if utf8.RuneCountInString(name) > maxLoginName || strings.ContainsFunc(name, bad) || !utf8.ValidString(name) {
@@ -152,14 +149,14 @@ func (d *Directory) FindPage(ctx context.Context, f store.AdminFilter, page stor
 	return total, admins, err
 }
 
-// Change says what to change of administrators. Nil fields stay as they are.
+// Change is a change of administrators. Nil fields stay unchanged.
 type Change struct {
 	Password    *string
 	DisplayName *string
 	RoleIDs     *[]int64
 }
 
-// Update changes the administrators with these ids, all of them or none.
+// Update changes the administrators with these ids, all or none.
 func (d *Directory) Update(ctx context.Context, by By, adminIDs []int64, c Change) (store.UpdateResult, error) {
 	if c == (Change{}) {
 		return store.UpdateResult{}, nil
@@ -202,8 +199,8 @@ func (d *Directory) Update(ctx context.Context, by By, adminIDs []int64, c Chang
 	return result, err
 }
 
-// Delete removes the administrators with these ids, all of them or none.
-// Administrators may remove themselves, except root.
+// Delete deletes the administrators with these ids, all or none. Administrators may delete
+// themselves, except root.
 func (d *Directory) Delete(ctx context.Context, by By, adminIDs []int64) (deleted int64, err error) {
 	if slices.Contains(adminIDs, RootID) {
 		return 0, apierr.New(apierr.IllegalArgument, "the root administrator (id %d) cannot be deleted", RootID)
@@ -222,14 +219,12 @@ func (d *Directory) Delete(ctx context.Context, by By, adminIDs []int64) (delete
 	return deleted, err
 }
 
-// change runs a change in one transaction and makes it visible on this node
-// before it returns.
+// change runs a change in one transaction and makes it visible on this node before it returns.
 func (d *Directory) change(ctx context.Context, fn store.WriteFunc) error {
 	if err := d.opts.Store.Write(ctx, fn); err != nil {
 		return err
 	}
-	// The change is committed: the caller hears of success even if the store
-	// fails right now. Run tries again.
+	// The change is committed: return success even if reading fails now. Run retries.
 	if _, err := d.fresh(context.WithoutCancel(ctx)); err != nil {
 		d.opts.Logger.Warn("administrators could not be read again after a change", "error", err)
 	}
@@ -250,7 +245,7 @@ func randomLetters(n int) string {
 	for b := make([]byte, 2*n); len(out) < n; {
 		rand.Read(b)
 		for _, c := range b {
-			// Values beyond the last multiple of 52 would make some letters likelier.
+			// Larger values would make some letters more likely.
 			if int(c) < 256-256%len(letters) && len(out) < n {
 				out = append(out, letters[int(c)%len(letters)])
 			}

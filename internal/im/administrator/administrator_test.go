@@ -90,8 +90,8 @@ func TestRootNameTakenByAnother(t *testing.T) {
 	}
 }
 
-// TestVerificationIsRemembered proves that the slow hash is computed once for
-// each password, and that a change makes the memory void.
+// TestVerificationIsRemembered proves that the slow hash is computed once for each password, and
+// that a change invalidates the cache.
 func TestVerificationIsRemembered(t *testing.T) {
 	d := newDirectory(t, storetest.SQLite(t), 4)
 	if _, err := d.EnsureRoot(t.Context(), "app"); err != nil {
@@ -101,7 +101,7 @@ func TestVerificationIsRemembered(t *testing.T) {
 		_, err := d.Authenticate(t.Context(), "app", pw, netip.Addr{})
 		return err
 	}
-	// With all slots taken nothing slow can run: only what is remembered passes.
+	// With all slots taken no hash can be computed: only cached logins succeed.
 	block := func() (release func()) {
 		for range cap(d.verifier.slots) {
 			d.verifier.slots <- struct{}{}
@@ -208,7 +208,7 @@ func TestOtherNodesSeeChanges(t *testing.T) {
 	})
 }
 
-// TestStoreDown lets administrators in whose credentials were read before.
+// TestStoreDown checks that administrators can log in with cached credentials.
 func TestStoreDown(t *testing.T) {
 	db := storetest.SQLite(t)
 	d := newDirectory(t, db, 4)

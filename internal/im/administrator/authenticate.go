@@ -20,10 +20,9 @@ import (
 	"example.org/app/internal/password"
 )
 
-// Authenticate returns the administrator with these credentials, or an
-// apierr.Unauthorized error. An unknown name costs as much time as a wrong
-// password. A crowd of callers is refused with apierr.ClientRequestsTooFrequent
-// at once, and an address that failed before has to wait (see gate).
+// Authenticate returns the administrator with these credentials, or an apierr.Unauthorized error.
+// An unknown name takes as much time as a wrong password. If there are too many callers, it returns
+// apierr.ClientRequestsTooFrequent at once, and an address with failures has to wait (see gate).
 func (d *Directory) Authenticate(ctx context.Context, loginName, pw string, remote netip.Addr) (*Identity, error) {
 	if d.opts.Client != nil {
 		remote = d.opts.Client(remote)
@@ -62,7 +61,7 @@ func (d *Directory) check(ctx context.Context, loginName, pw string, remote neti
 func (d *Directory) verify(ctx context.Context, loginName, pw string) (*Identity, error) {
 	s, err := d.fresh(ctx)
 	if err != nil {
-		// Administrators must be able to look at a server whose store is down.
+		// Administrators must be able to inspect a server whose store is down.
 		s = d.current.Load()
 	}
 	acc := s.accounts[loginName]
@@ -76,8 +75,8 @@ func (d *Directory) verify(ctx context.Context, loginName, pw string) (*Identity
 	return &acc.Identity, nil
 }
 
-// flights lets requests that come with the same credentials at the same time
-// share one check, as those of a browser do.
+// flights makes concurrent requests with the same credentials, such as those of a browser, share
+// one check.
 type flights struct {
 	mu      sync.Mutex
 	running map[[sha256.Size]byte]*flight
@@ -115,17 +114,17 @@ func (f *flights) do(ctx context.Context, key [sha256.Size]byte, check func() (*
 		return nil, ctx.Err()
 	}
 	if other.id == nil && apierr.From(other.err).Code != apierr.Unauthorized {
-		return check() // The one that checked was refused or gave up.
+		return check() // The checking request was refused or cancelled.
 	}
 	return other.id, other.err
 }
 
-// verifier checks passwords. A hash is slow on purpose, so a success is
-// remembered for a while, as a keyed digest of stored hash and password: the
-// clear text is not kept, and a new stored hash makes the memory void.
+// verifier verifies passwords. A hash is slow on purpose, so a success is cached, as a keyed digest
+// of stored hash and password: the clear text is not kept, and a new stored hash invalidates the
+// entry.
 type verifier struct {
 	digests  sync.Pool // of hash.Hash
-	decoy    []byte    // stored form of a password that nobody has
+	decoy    []byte    // stored form of an unknown password
 	slots    chan struct{}
 	waiting  atomic.Int64 // for a slot
 	now      func() time.Time
@@ -138,7 +137,7 @@ type verification struct {
 	expires time.Time
 }
 
-// verificationTime is how long a success is remembered after its last use.
+// verificationTime is how long a success is cached after its last use.
 const verificationTime = 10 * time.Minute
 
 func newVerifier(h password.Hasher) *verifier {
@@ -164,7 +163,7 @@ func (v *verifier) digest(stored []byte, pw string) (d [sha256.Size]byte) {
 	return d
 }
 
-// remembers reports whether the password was verified a short while ago.
+// remembers reports whether a successful verification is cached.
 func (v *verifier) remembers(acc *account, pw string) bool {
 	v.mu.RLock()
 	known, ok := v.verified[acc.ID]
@@ -186,9 +185,9 @@ func (v *verifier) remembers(acc *account, pw string) bool {
 	return true
 }
 
-// verify compares the password with the stored hash; acc is nil for an unknown
-// name. Only few comparisons run at a time, so that guessing cannot take all
-// processors, and only few wait.
+// verify compares the password with the stored hash; acc is nil for an unknown name. The number of
+// concurrent comparisons is limited, so that guessing cannot use all processors, and so is the
+// queue.
 func (v *verifier) verify(ctx context.Context, acc *account, pw string) (bool, error) {
 	if v.waiting.Add(1) > maxWaiters {
 		v.waiting.Add(-1)
@@ -223,7 +222,7 @@ func (v *verifier) verify(ctx context.Context, acc *account, pw string) (bool, e
 	return true, nil
 }
 
-// keep forgets administrators that are no longer there.
+// keep drops deleted administrators.
 func (v *verifier) keep(s *snapshot) {
 	ids := make(map[int64]bool, len(s.accounts))
 	for _, acc := range s.accounts {

@@ -13,10 +13,9 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// gate keeps those who guess passwords from costing others their logins. It
-// admits few logins of an address at a time, and makes an address wait that
-// failed before, for each account and for all together. Others are never made
-// to wait for it: an account cannot be locked by somebody who fails to log in.
+// gate prevents password guessing from blocking the logins of others. It limits the concurrent
+// logins of an address, and delays an address with failures, for each account and in total. It
+// never delays other addresses: failed logins cannot lock an account.
 type gate struct {
 	now  func() time.Time
 	wait func(ctx context.Context, d time.Duration) error
@@ -27,7 +26,7 @@ type gate struct {
 	failing  atomic.Int64 // len(failures)
 }
 
-// attempt is who tried what; an empty name stands for all of them.
+// attempt is an address and a name; an empty name stands for all names.
 type attempt struct {
 	name string
 	addr netip.Addr
@@ -39,33 +38,33 @@ type failure struct {
 }
 
 const (
-	// maxWaiters bounds how many logins wait for a processor, of all addresses.
+	// maxWaiters bounds how many logins wait for a processor in total.
 	maxWaiters = 64
-	// maxInside bounds how many logins of an address are being decided. Browsers
-	// send some requests at a time before the first is answered.
+	// maxInside bounds the concurrent logins of an address. Browsers send several requests before
+	// the first is answered.
 	maxInside = 16
-	// freeFailures and freeAddressFailures are how often an address may fail for
-	// one account and for all of them before it has to wait.
+	// freeFailures and freeAddressFailures are how often an address may fail without delay, for one
+	// account and in total.
 	freeFailures        = 5
 	freeAddressFailures = 20
 	// firstDelay doubles with each further failure up to maxDelay.
 	firstDelay = 50 * time.Millisecond
 	maxDelay   = time.Second
-	// forgetFailures is the time after the last failure when all are forgotten.
+	// forgetFailures is how long failures are remembered after the last one.
 	forgetFailures = 10 * time.Minute
 	// maxFailures bounds the memory.
 	maxFailures = 20_000
 )
 
-// errCrowd tells a caller that too many log in.
+// errCrowd reports too many concurrent logins.
 var errCrowd = apierr.New(apierr.ClientRequestsTooFrequent, "too many logins are being checked; try again later")
 
 func newGate() *gate {
 	return &gate{now: time.Now, wait: sleep.For, inside: map[netip.Addr]int{}, failures: map[attempt]*failure{}}
 }
 
-// enter admits a login, after a while if the address failed before, or refuses
-// it at once. The caller must call leave.
+// enter admits a login, with a delay if the address has failures, or returns an error at once. The
+// caller must call leave.
 func (g *gate) enter(ctx context.Context, name string, addr netip.Addr) (leave func(), err error) {
 	g.mu.Lock()
 	if g.inside[addr] >= maxInside {
@@ -91,7 +90,7 @@ func (g *gate) enter(ctx context.Context, name string, addr netip.Addr) (leave f
 	return leave, nil
 }
 
-// delay returns how long an attempt has to wait. The caller holds the lock.
+// delay returns the delay of an attempt. The caller holds the lock.
 func (g *gate) delay(a attempt, free int) time.Duration {
 	f := g.failures[a]
 	if f == nil || f.count < free || g.now().Sub(f.last) > forgetFailures {
@@ -106,7 +105,7 @@ func (g *gate) delay(a attempt, free int) time.Duration {
 	return d
 }
 
-// failed counts a wrong password.
+// failed records a wrong password.
 func (g *gate) failed(name string, addr netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,7 +125,7 @@ func (g *gate) failed(name string, addr netip.Addr) {
 	g.failing.Store(int64(len(g.failures)))
 }
 
-// succeeded forgets the failures of the account at the address.
+// succeeded resets the failures of the account at the address.
 func (g *gate) succeeded(name string, addr netip.Addr) {
 	if g.failing.Load() == 0 {
 		return
@@ -137,7 +136,7 @@ func (g *gate) succeeded(name string, addr netip.Addr) {
 	g.failing.Store(int64(len(g.failures)))
 }
 
-// forget drops what is old, and anything at all if that is not enough.
+// forget drops old entries and, if that is not enough, arbitrary ones.
 func (g *gate) forget(now time.Time) {
 	for a, f := range g.failures {
 		if now.Sub(f.last) > forgetFailures {
@@ -152,7 +151,7 @@ func (g *gate) forget(now time.Time) {
 	}
 }
 
-// shortName bounds the memory for a name that nobody has.
+// shortName truncates an unknown name to bound the memory.
 func shortName(name string) string {
 	const most = 64
 	return name[:min(len(name), most)]

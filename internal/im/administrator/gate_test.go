@@ -26,8 +26,8 @@ func newRoot(t *testing.T) *Directory {
 	return d
 }
 
-// TestCrowdIsRefusedAtOnce proves that the queue before the hash is bounded,
-// for each address and for all of them.
+// TestCrowdIsRefusedAtOnce proves that the queue before the hash is bounded, for each address and
+// in total.
 func TestCrowdIsRefusedAtOnce(t *testing.T) {
 	d := newRoot(t)
 	for range cap(d.verifier.slots) {
@@ -134,8 +134,7 @@ func TestFailuresTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestVerificationIsRenewedByUse proves that an administrator who keeps working
-// does not pay for the hash again.
+// TestVerificationIsRenewedByUse proves that each use extends the cache entry.
 func TestVerificationIsRenewedByUse(t *testing.T) {
 	d := newRoot(t)
 	now := time.Now()

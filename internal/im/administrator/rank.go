@@ -12,14 +12,13 @@ import (
 	"example.org/app/internal/store"
 )
 
-// requester is the administrator who wants a change, as the store knows it
-// inside the transaction of that change: ranks that another administrator just
-// took away do not count any more.
+// requester is the administrator who requests a change, as read inside its transaction, so that a
+// rank that was just removed does not count.
 type requester struct {
 	id          int64
 	rank        int32
 	permissions permission.Set
-	// external says that an identity provider knows the administrator.
+	// external is true if an identity provider manages the administrator.
 	external bool
 }
 
@@ -27,11 +26,10 @@ func unauthorized(format string, args ...any) error {
 	return apierr.New(apierr.Unauthorized, format, args...)
 }
 
-// By is the administrator who wants a change, and the credential that it came
-// with.
+// By is the administrator who requests a change, and the credential of the request.
 type By struct {
 	ID int64
-	// Limit bounds the permissions of the administrator; nil means no bound.
+	// Limit restricts the permissions of the administrator; nil means no restriction.
 	Limit *permission.Set
 	// Token is the token or session; nil means a password.
 	Token *TokenInfo
@@ -94,7 +92,7 @@ func effectiveRank(roles []store.AdminRole) int32 {
 	return rank
 }
 
-// mayGrant refuses roles that do not exist or that the requester may not give.
+// mayGrant returns an error if roles do not exist or the requester may not grant them.
 func (r requester) mayGrant(ctx context.Context, tx store.Tx, roleIDs []int64) error {
 	if len(roleIDs) == 0 {
 		return apierr.New(apierr.IllegalArgument, "roleIds: at least one role is needed")
@@ -122,7 +120,7 @@ func (r requester) mayGrant(ctx context.Context, tx store.Tx, roleIDs []int64) e
 	return nil
 }
 
-// outranksRoles refuses roles whose rank is not below the requester's.
+// outranksRoles returns an error for roles whose rank is not below the requester's.
 func (r requester) outranksRoles(roles []store.AdminRole) error {
 	for _, role := range roles {
 		if role.Rank >= r.rank {
@@ -132,7 +130,7 @@ func (r requester) outranksRoles(roles []store.AdminRole) error {
 	return nil
 }
 
-// held is an administrator and the roles that it has.
+// held is an administrator with its roles.
 type held struct {
 	id    int64
 	roles []store.AdminRole
@@ -158,8 +156,8 @@ func loadHeld(ctx context.Context, tx store.Tx, adminIDs []int64) ([]held, error
 	return list, nil
 }
 
-// mayChange refuses administrators whose rank is not below the requester's.
-// The requester itself is allowed.
+// mayChange returns an error for administrators whose rank is not below the requester's, except the
+// requester itself.
 func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64) error {
 	admins, err := loadHeld(ctx, tx, adminIDs)
 	if err != nil {
@@ -176,9 +174,9 @@ func (r requester) mayChange(ctx context.Context, tx store.Tx, adminIDs []int64)
 	return nil
 }
 
-// mayTakeOver refuses administrators who have a permission that the requester
-// lacks: whoever knows a password can do what its owner can. A token that lacks
-// permissions of its owner cannot change the owner's password either.
+// mayTakeOver returns an error for administrators with a permission that the requester lacks,
+// because setting a password gives access to the account. For the same reason, a token with fewer
+// permissions than its owner cannot change the owner's password.
 func (r requester) mayTakeOver(ctx context.Context, tx store.Tx, adminIDs []int64) error {
 	admins, err := loadHeld(ctx, tx, adminIDs)
 	if err != nil {
@@ -194,7 +192,7 @@ func (r requester) mayTakeOver(ctx context.Context, tx store.Tx, adminIDs []int6
 	return nil
 }
 
-// holds refuses permissions that the requester lacks.
+// holds returns an error for permissions that the requester lacks.
 func (r requester) holds(permissions []string) error {
 	if missing := r.missing(permissions); len(missing) > 0 {
 		return unauthorized("you cannot give permissions that you lack: %v", missing)
@@ -202,8 +200,7 @@ func (r requester) holds(permissions []string) error {
 	return nil
 }
 
-// missing returns the permissions that the requester lacks. Names that this
-// server does not know give nobody anything.
+// missing returns the permissions that the requester lacks. Unknown names are ignored.
 func (r requester) missing(permissions []string) []permission.Permission {
 	var wanted []permission.Permission
 	for _, p := range permissions {

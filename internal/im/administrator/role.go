@@ -30,8 +30,8 @@ func permissionSet(role store.AdminRole) permission.Set {
 	return permission.NewSet(list...)
 }
 
-// RoleFilter selects roles. An empty field is no restriction; a value matches
-// when it is any of the field's; all fields must match.
+// RoleFilter selects roles. Empty fields do not restrict; all other fields must match one of their
+// values.
 type RoleFilter struct {
 	IDs         []int64
 	Names       []string
@@ -43,9 +43,8 @@ func (f RoleFilter) matches(role store.AdminRole) bool {
 	return anyOf(f.IDs, role.ID) && anyOf(f.Names, role.Name) && anyOf(f.Ranks, role.Rank) && f.matchesPermissions(role)
 }
 
-// matchesPermissions asks of a stored role that it holds any of the wanted
-// permissions. The root role holds everything, so it is only of interest to
-// those who ask for everything.
+// matchesPermissions reports whether a stored role has any of the permissions. The root role
+// matches only a filter for all permissions.
 func (f RoleFilter) matchesPermissions(role store.AdminRole) bool {
 	if len(f.Permissions) == 0 {
 		return true
@@ -60,9 +59,8 @@ func anyOf[T comparable](wanted []T, value T) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, value)
 }
 
-// FindRoles returns a page of the roles in the order of their ids, the root
-// role first, and how many there are in all. Roles are few and are all in
-// memory.
+// FindRoles returns a page of the roles by id, the root role first, and their total number. All
+// roles are in memory.
 func (d *Directory) FindRoles(f RoleFilter, limit, offset int) (total int64, roles []store.AdminRole) {
 	for _, role := range d.current.Load().roles {
 		if !f.matches(role) {
@@ -102,7 +100,7 @@ func (d *Directory) CreateRole(ctx context.Context, by By, role store.AdminRole)
 	return role, err
 }
 
-// outranks refuses a rank that is not below the requester's.
+// outranks returns an error for a rank that is not below the requester's.
 func (r requester) outranks(rank int32) error {
 	if rank >= r.rank {
 		return unauthorized("the rank %d is not below your rank %d", rank, r.rank)
@@ -110,8 +108,8 @@ func (r requester) outranks(rank int32) error {
 	return nil
 }
 
-// expand turns permission patterns into names. Patterns that match nothing
-// together are refused, as a role without permissions is a mistake.
+// expand expands permission patterns to names. It returns an error if they match nothing, because a
+// role without permissions is a mistake.
 func expand(patterns []string) ([]string, error) {
 	found := permission.Expand(patterns)
 	if len(found) == 0 {
@@ -124,8 +122,8 @@ func expand(patterns []string) ([]string, error) {
 	return names, nil
 }
 
-// UpdateRoles changes the roles with these ids, all of them or none. Nobody can
-// lift a role to or above their own rank or give what they lack.
+// UpdateRoles changes the roles with these ids, all or none. The new rank must be below the
+// requester's, who must have the permissions.
 func (d *Directory) UpdateRoles(ctx context.Context, by By, roleIDs []int64, c store.AdminRoleChange) (store.UpdateResult, error) {
 	if c == (store.AdminRoleChange{}) {
 		return store.UpdateResult{}, nil
@@ -159,8 +157,8 @@ func (d *Directory) UpdateRoles(ctx context.Context, by By, roleIDs []int64, c s
 	return result, err
 }
 
-// DeleteRoles removes the roles with these ids, all of them or none.
-// Administrators who held them keep the ids, which mean nothing from then on.
+// DeleteRoles deletes the roles with these ids, all or none. Administrators keep the ids, which
+// have no effect.
 func (d *Directory) DeleteRoles(ctx context.Context, by By, roleIDs []int64) (deleted int64, err error) {
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := d.mayChangeRoles(ctx, tx, by, roleIDs); err != nil {

@@ -14,12 +14,12 @@ import (
 const (
 	// RootID is the id of the administrator that every cluster has.
 	RootID int64 = 0
-	// RootLoginName is the name that it logs in with.
+	// RootLoginName is its login name.
 	RootLoginName = "app"
 )
 
-// EnsureRoot creates the root administrator if no administrator holds the root
-// role. Nodes that start together create one.
+// EnsureRoot creates the root administrator if no administrator holds the root role. Concurrent
+// nodes create only one.
 func (d *Directory) EnsureRoot(ctx context.Context, initialPassword string) (created bool, err error) {
 	exists := false
 	check := func(ctx context.Context, r store.Reader) (err error) {
@@ -46,7 +46,7 @@ func (d *Directory) EnsureRoot(ctx context.Context, initialPassword string) (cre
 		return store.InsertAdmins(ctx, tx, root)
 	})
 	if errors.Is(err, store.ErrDuplicateKey) {
-		// Another node was faster, unless somebody else has the name or the id.
+		// Another node was faster, unless another administrator has the name or the id.
 		if checkErr := d.opts.Store.Read(ctx, check); checkErr == nil && exists {
 			return false, nil
 		}

@@ -21,30 +21,30 @@ import (
 const (
 	// TokenOfProvider is a token of the identity provider, which a program presents.
 	TokenOfProvider TokenKind = "PROVIDER"
-	// TokenOfTicket lets somebody whom the identity provider has logged in begin a session.
+	// TokenOfTicket allows a user authenticated by the identity provider to begin a session.
 	TokenOfTicket TokenKind = "TICKET"
 )
 
-// externalPrefix begins the login names of administrators whom an identity provider knows. Nobody can choose such a name,
-// and no password is ever asked for with it: login names have no colon.
+// externalPrefix is the prefix of the login names of administrators from an identity provider. It
+// cannot be chosen, and there is no password login with it, because login names have no colon.
 const externalPrefix = "oidc:"
 
 const (
 	ticketPrefix = "app_ticket_"
-	// ticketLifetime is how long a ticket is valid. The server itself uses it at once.
+	// ticketLifetime is how long a ticket is valid. The server redeems it at once.
 	ticketLifetime = time.Minute
 	// maxDisplayName is counted in characters.
 	maxDisplayName = 64
 )
 
-// ErrNoRole means that the identity provider knows somebody who has no role here.
+// ErrNoRole means that a user of the identity provider has no role here.
 var ErrNoRole = errors.New("no role")
 
-// External is an administrator whom an identity provider knows.
+// External is an administrator from an identity provider.
 type External struct {
 	Issuer, Subject string
 	DisplayName     string
-	// RoleIDs are the roles that the provider's claims are mapped to. Those that do not exist count for nothing.
+	// RoleIDs are the roles mapped from the provider's claims. Unknown ones are ignored.
 	RoleIDs []int64
 }
 
@@ -54,8 +54,8 @@ func (e External) loginName() string {
 	return externalPrefix + hex.EncodeToString(issuer[:4]) + ":" + e.Subject
 }
 
-// AuthenticateExternal returns the administrator, with the permissions of the roles given here and no others, whatever
-// the account had before. An unknown one gets an account, so that what it does has an author.
+// AuthenticateExternal returns the administrator, with the permissions of exactly the given roles.
+// An unknown one gets an account, so that the audit trail has an author.
 func (d *Directory) AuthenticateExternal(ctx context.Context, e External) (*Identity, error) {
 	s := d.current.Load()
 	if s.accounts[e.loginName()] == nil {
@@ -76,8 +76,8 @@ func (d *Directory) AuthenticateExternal(ctx context.Context, e External) (*Iden
 	return d.keep(ctx, e, id)
 }
 
-// SignOn is AuthenticateExternal for somebody who has just logged in at the provider: the account gets the roles too. The
-// ticket begins one session.
+// SignOn is AuthenticateExternal after an interactive login at the provider: it also stores the
+// roles in the account. The ticket begins one session.
 func (d *Directory) SignOn(ctx context.Context, e External) (ticket string, err error) {
 	s, err := d.fresh(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Directory) SignOn(ctx context.Context, e External) (ticket string, err 
 	return d.tickets.issue(id, d.opts.Now()), nil
 }
 
-// external returns who the administrator is, without the id.
+// external returns the identity of the administrator, without the id.
 func (s *snapshot) external(e External) (*Identity, error) {
 	id := &Identity{LoginName: e.loginName(), Token: &TokenInfo{Name: e.Subject, Kind: TokenOfProvider}}
 	for _, role := range s.roles {
@@ -112,7 +112,7 @@ func (s *snapshot) external(e External) (*Identity, error) {
 	return id, nil
 }
 
-// keep stores an administrator, with the roles that it has now.
+// keep stores an administrator with its current roles.
 func (d *Directory) keep(ctx context.Context, e External, id *Identity) (*Identity, error) {
 	name := []rune(strings.TrimSpace(e.DisplayName))
 	a := store.Admin{
@@ -122,7 +122,7 @@ func (d *Directory) keep(ctx context.Context, e External, id *Identity) (*Identi
 	if a.DisplayName == "" {
 		a.DisplayName = e.Subject
 	}
-	// Nobody learns the password, and nobody could send it.
+	// The password is unknown and cannot be used.
 	hash, err := d.opts.Hasher.Hash(rand.Text())
 	if err != nil {
 		return nil, fmt.Errorf("sign on: %w", err)
@@ -155,7 +155,7 @@ func (d *Directory) keep(ctx context.Context, e External, id *Identity) (*Identi
 	return id, nil
 }
 
-// tickets are valid once, on this node, for a short while.
+// tickets are valid once, on this node, for a short time.
 type tickets struct {
 	mu   sync.Mutex
 	open map[tokenHash]ticket
@@ -182,7 +182,7 @@ func (t *tickets) issue(id *Identity, now time.Time) string {
 	return text
 }
 
-// take returns who a ticket was issued to, once.
+// take redeems a ticket and returns its identity, or nil.
 func (t *tickets) take(text string, now time.Time) (*Identity, error) {
 	key := tokenHash(sha256.Sum256([]byte(text)))
 	t.mu.Lock()
@@ -195,10 +195,11 @@ func (t *tickets) take(text string, now time.Time) (*Identity, error) {
 	return found.id, nil
 }
 
-// isExternal reports whether an identity provider knows the administrator.
+// isExternal reports whether the administrator is from an identity provider.
 func isExternal(loginName string) bool { return strings.HasPrefix(loginName, externalPrefix) }
 
-// mayHaveTokens refuses tokens that would outlive what the identity provider says.
+// mayHaveTokens returns an error for external administrators, whose tokens would outlive the
+// provider's login.
 func (r requester) mayHaveTokens() error {
 	if r.external {
 		return unauthorized("administrators who sign in through the identity provider have no tokens of this server; programs can send tokens of the provider")

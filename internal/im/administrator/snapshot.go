@@ -14,14 +14,14 @@ import (
 	"example.org/app/internal/store"
 )
 
-// snapshot is what the store said at one revision. It is never changed.
+// snapshot is the content of the store at one revision. It is immutable.
 type snapshot struct {
 	revision int64
 	accounts map[string]*account // by login name
 	roles    []store.AdminRole   // by id, the root role first
 	tokens   map[tokenHash]*token
-	// rootPassword is the stored form of root's password, and rootIsOpen finds out
-	// whether everybody knows it; nil is no.
+	// rootPassword is the stored form of root's password, and rootIsOpen computes whether it is the
+	// default one; nil means no.
 	rootPassword []byte
 	rootIsOpen   func() bool
 }
@@ -31,7 +31,7 @@ type account struct {
 	password []byte
 }
 
-// Identity is an administrator and what its roles allow.
+// Identity is an administrator with its permissions.
 type Identity struct {
 	ID          int64
 	LoginName   string
@@ -40,7 +40,7 @@ type Identity struct {
 	Token *TokenInfo
 }
 
-// fresh returns the snapshot that belongs to the current revision of the store.
+// fresh returns the snapshot of the store's current revision.
 func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
 	revision, err := d.opts.Store.Revision(ctx, store.RevisionAdmin)
 	if err != nil {
@@ -65,9 +65,9 @@ func (d *Directory) fresh(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// judgeRoot prepares to find out whether root has the password that everybody
-// knows. The comparison is slow, so it is made for a new stored form only, and
-// by whoever needs it first: a server need not wait for it to start.
+// judgeRoot prepares the check whether root has the default password. The comparison is slow, so it
+// runs only for a new stored form, in the first caller that needs it: the start does not wait for
+// it.
 func (d *Directory) judgeRoot(s *snapshot) {
 	root := s.accounts[RootLoginName]
 	if root == nil || d.opts.DefaultPassword == "" {
@@ -81,14 +81,14 @@ func (d *Directory) judgeRoot(s *snapshot) {
 	s.rootIsOpen = sync.OnceValue(func() bool { return password.Verify(root.password, d.opts.DefaultPassword) == nil })
 }
 
-// RootIsOpen reports whether root has the password that everybody knows.
+// RootIsOpen reports whether root has the default password.
 func (d *Directory) RootIsOpen() bool {
 	isOpen := d.current.Load().rootIsOpen
 	return isOpen != nil && isOpen()
 }
 
-// load reads the revision first: should a change come between, the snapshot is
-// newer than its number says, and the next look loads once more.
+// load reads the revision first: after a concurrent change the snapshot is newer than its revision,
+// and the next check loads it again.
 func (d *Directory) load(ctx context.Context) (*snapshot, error) {
 	revision, err := d.opts.Store.Revision(ctx, store.RevisionAdmin)
 	if err != nil {
@@ -130,11 +130,10 @@ func (s *snapshot) index(admins []store.Admin) {
 	}
 }
 
-// pollInterval bounds how long a change made by another node stays unseen.
+// pollInterval bounds the delay until a change on another node is visible.
 const pollInterval = time.Second
 
-// Run watches for changes made by other nodes until ctx ends, and notes when
-// tokens were used.
+// Run follows the changes of other nodes until ctx ends, and stores when tokens were used.
 func (d *Directory) Run(ctx context.Context) error {
 	noted := d.opts.Now()
 	err := store.Watch(ctx, pollInterval, d.opts.Logger, "administrators", func(ctx context.Context) error {

@@ -22,43 +22,42 @@ type TokenKind string
 
 // The kinds of tokens.
 const (
-	// TokenOfProgram is a token that an administrator made for a program.
+	// TokenOfProgram is a token for a program.
 	TokenOfProgram TokenKind = "TOKEN"
-	// TokenOfSession is a token that a login made. It has all permissions of its
-	// owner, lives shortly and ends when it is not used.
+	// TokenOfSession is a token from a login. It has all permissions of its owner, a short lifetime
+	// and an idle time-out.
 	TokenOfSession TokenKind = "SESSION"
 )
 
-// Prefixes let people and scanners for secrets recognise a token.
+// Prefixes make tokens recognisable for people and secret scanners.
 const (
 	programPrefix = "app_token_"
 	sessionPrefix = "app_session_"
 )
 
-// maxTokens bounds the tokens and, apart from them, the sessions of one
-// administrator.
+// maxTokens bounds the tokens and, separately, the sessions of one administrator.
 const maxTokens = 100
 
 // Lifetimes say how long tokens are valid.
 type Lifetimes struct {
-	// Token is the lifetime of a token whose creator names none, and MaxToken the
-	// longest; 0 means no bound.
+	// Token is the default lifetime of a token, and MaxToken the maximum; 0 means no limit.
 	Token, MaxToken time.Duration
-	// Session is the lifetime of a session, and Idle how long it may be unused.
+	// Session is the lifetime of a session, and Idle its idle time-out.
 	Session, Idle time.Duration
-	// SignOn bounds the sessions of those whom an identity provider logs in; 0 means that Session does.
+	// SignOn is the maximum lifetime of sessions from an identity provider; 0 means Session.
 	SignOn time.Duration
 }
 
-// defaultLifetimes hold for a Directory that is told none.
+// defaultLifetimes are the default of Options.Lifetimes.
 var defaultLifetimes = Lifetimes{Token: 90 * 24 * time.Hour, Session: 12 * time.Hour, Idle: 30 * time.Minute}
 
-// TokenInfo tells which token or session was presented.
+// TokenInfo describes the token or session of a request.
 type TokenInfo struct {
 	ID   int64
 	Name string
 	Kind TokenKind
-	// Roles replace those of the account for a token of the identity provider; nil means the account's.
+	// Roles replace those of the account for a token of the identity provider; nil means the
+	// account's.
 	Roles []int64
 }
 
@@ -72,7 +71,7 @@ type token struct {
 	lastUse  time.Time
 }
 
-// indexTokens gives each token the permissions that it and its owner have.
+// indexTokens gives each token the permissions that both it and its owner have.
 func (s *snapshot) indexTokens(stored []store.AdminToken) {
 	owners := make(map[int64]*account, len(s.accounts))
 	for _, acc := range s.accounts {
@@ -98,7 +97,7 @@ func (s *snapshot) indexTokens(stored []store.AdminToken) {
 			}
 		}
 		if len(t.networks) < len(st.Networks) {
-			continue // A bound that cannot be read must not become no bound.
+			continue // An invalid limit must not count as none.
 		}
 		s.tokens[tokenHash(st.Hash)] = t
 	}
@@ -112,8 +111,8 @@ func setOf(names []string) permission.Set {
 	return permission.NewSet(list...)
 }
 
-// AuthenticateToken returns the administrator whose token or session this is,
-// or an apierr.Unauthorized error.
+// AuthenticateToken returns the administrator of this token or session, or an apierr.Unauthorized
+// error.
 func (d *Directory) AuthenticateToken(ctx context.Context, text string, remote netip.Addr) (*Identity, error) {
 	if strings.HasPrefix(text, ticketPrefix) {
 		return d.tickets.take(text, d.opts.Now())
@@ -151,8 +150,8 @@ func (k TokenKind) noun() string {
 	return "token"
 }
 
-// idle reports whether a session was unused for too long. Its last use may have
-// been on another node.
+// idle reports whether a session has exceeded its idle time-out. Its last use may have been on
+// another node.
 func (d *Directory) idle(ctx context.Context, t *token, now time.Time) bool {
 	limit := d.lifetimes().Idle
 	since := func(last time.Time) bool { return now.Sub(last) > limit }
@@ -174,18 +173,17 @@ func (d *Directory) lifetimes() Lifetimes {
 	return d.opts.Lifetimes()
 }
 
-// TokenCreation says what a new token shall be.
+// TokenCreation defines a new token.
 type TokenCreation struct {
 	Name string
-	// Permissions are patterns; none means all those of the creator.
+	// Permissions are patterns; empty means all those of the creator.
 	Permissions []string
-	// ExpirationDate is zero for the usual lifetime.
+	// ExpirationDate may be zero for the default lifetime.
 	ExpirationDate time.Time
 	Networks       []netip.Prefix
 }
 
-// CreateToken makes a token of the administrator for a program. The text of the
-// token is returned here and never again.
+// CreateToken creates a token for a program. The text of the token is returned only here.
 func (d *Directory) CreateToken(ctx context.Context, by By, c TokenCreation) (t store.AdminToken, text string, err error) {
 	if by.Token != nil && by.Token.Kind != TokenOfSession {
 		return t, "", unauthorized("a token cannot create tokens; use a password or a session")
@@ -257,8 +255,8 @@ func newToken(prefix string) (text string, hash []byte) {
 	return text, sum[:]
 }
 
-// CreateSession logs an administrator in who has proved who it is with a
-// password. The oldest session ends if there are too many.
+// CreateSession begins a session after password authentication. The oldest session ends if there
+// are too many.
 func (d *Directory) CreateSession(ctx context.Context, by By) (t store.AdminToken, text string, err error) {
 	now, lifetime := d.opts.Now().UTC().Truncate(time.Millisecond), d.lifetimes().Session
 	if by.Token != nil {
@@ -300,8 +298,8 @@ func tokenIDs(tokens []store.AdminToken) []int64 {
 	return ids
 }
 
-// endSessions revokes the sessions of administrators whose password changes,
-// except the one that changes it.
+// endSessions revokes the sessions of administrators whose password changes, except the requesting
+// one.
 func endSessions(ctx context.Context, tx store.Tx, by By, adminIDs []int64) error {
 	sessions, err := store.FindAdminTokens(ctx, tx, store.AdminTokenFilter{OwnerIDs: adminIDs, Kinds: []string{string(TokenOfSession)}}, store.Page{})
 	if err != nil {
@@ -315,9 +313,9 @@ func endSessions(ctx context.Context, tx store.Tx, by By, adminIDs []int64) erro
 	return err
 }
 
-// FindTokens returns a page of tokens in the order of their ids, without their
-// texts, which nobody knows, and how many there are in all. Those who may not
-// query administrators find their own; a token finds itself.
+// FindTokens returns a page of tokens by id, without their texts, and the total number. Without
+// permission to query administrators, only the requester's own tokens are found; a token finds only
+// itself.
 func (d *Directory) FindTokens(ctx context.Context, by *Identity, f store.AdminTokenFilter, limit, offset int) (total int64, tokens []store.AdminToken, err error) {
 	if !by.Permissions.Has(permission.AdminQuery) {
 		if len(f.OwnerIDs) > 0 && !slices.Equal(f.OwnerIDs, []int64{by.ID}) {
@@ -344,9 +342,8 @@ func (d *Directory) FindTokens(ctx context.Context, by *Identity, f store.AdminT
 	return total, tokens, err
 }
 
-// DeleteTokens revokes tokens and sessions, all of them or none. Administrators
-// may revoke their own, and those of administrators who rank below them if they
-// may update administrators; a token may revoke itself.
+// DeleteTokens revokes tokens and sessions, all or none. Administrators may revoke their own and,
+// if they may update administrators, those of lower-ranking ones; a token may revoke itself.
 func (d *Directory) DeleteTokens(ctx context.Context, by By, ids []int64) (deleted int64, err error) {
 	err = d.change(ctx, func(ctx context.Context, tx store.Tx) error {
 		tokens, err := store.FindAdminTokens(ctx, tx, store.AdminTokenFilter{IDs: ids}, store.Page{})
@@ -393,11 +390,11 @@ func (d *Directory) DeleteExpiredTokens(ctx context.Context, db store.Writer) (d
 const (
 	// noteInterval is how often uses of tokens are stored.
 	noteInterval = 30 * time.Second
-	// lastNoteTimeout bounds the last time, while the server stops.
+	// lastNoteTimeout bounds the last write when the server stops.
 	lastNoteTimeout = 5 * time.Second
 )
 
-// tokenUses collects when tokens were used on this node.
+// tokenUses collects the times of use of tokens on this node.
 type tokenUses struct {
 	mu     sync.Mutex
 	latest map[int64]time.Time
@@ -420,7 +417,7 @@ func (u *tokenUses) last(id int64) time.Time {
 	return u.latest[id]
 }
 
-// take returns the uses that are not stored yet.
+// take returns and clears the uses that are not stored.
 func (u *tokenUses) take() map[int64]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -432,7 +429,7 @@ func (u *tokenUses) take() map[int64]time.Time {
 	return uses
 }
 
-// putBack makes uses unsent again.
+// putBack restores uses after a failed write.
 func (u *tokenUses) putBack(uses map[int64]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -441,7 +438,7 @@ func (u *tokenUses) putBack(uses map[int64]time.Time) {
 	}
 }
 
-// keep forgets tokens that are not there any more.
+// keep drops deleted tokens.
 func (u *tokenUses) keep(s *snapshot) {
 	known := make(map[int64]bool, len(s.tokens))
 	for _, t := range s.tokens {
@@ -457,7 +454,7 @@ func (u *tokenUses) keep(s *snapshot) {
 	}
 }
 
-// noteUses stores when tokens were used on this node.
+// noteUses stores the uses of tokens on this node.
 func (d *Directory) noteUses(ctx context.Context) error {
 	uses := d.uses.take()
 	if len(uses) == 0 {

@@ -9,69 +9,64 @@ import (
 	"time"
 )
 
-// A Cause is why a client may be blocked automatically.
+// A Cause is a kind of offence for automatic blocking.
 type Cause uint8
 
 // The causes.
 const (
-	// CorruptedFrame: the bytes on the wire are no frame.
+	// CorruptedFrame is an invalid frame.
 	CorruptedFrame Cause = iota
-	// CorruptedRequest: the frame holds no request.
+	// CorruptedRequest is a frame without a valid request.
 	CorruptedRequest
-	// FrequentRequest: the client sends more than it may.
+	// FrequentRequest exceeds the rate limit.
 	FrequentRequest
 )
 
-// A Level says how many triggers lead to a block and how long that lasts.
+// A Level defines how many triggers lead to a block and how long it lasts.
 type Level struct {
 	// Duration is how long the block lasts.
 	Duration time.Duration
-	// Forget is the time after which one trigger is forgotten; 0 is never.
+	// Forget is the time after which one trigger is forgotten; 0 means never.
 	Forget time.Duration
-	// Threshold is how many triggers lead to the block; less than 1 is 1.
+	// Threshold is how many triggers lead to the block; less than 1 means 1.
 	Threshold int
 }
 
-// A Rule says what a cause leads to. Without levels it leads to nothing.
+// A Rule defines the consequences of a cause. Without levels there are none.
 type Rule struct {
 	Enabled bool
 	Levels  []Level
 }
 
-// AutoOptions are what an AutoBlocker is built from.
+// AutoOptions configure an AutoBlocker.
 type AutoOptions struct {
-	// Rule returns the rule of a cause. It is asked at every trigger.
+	// Rule returns the current rule of a cause. It is called for every trigger.
 	Rule   func(Cause) Rule
 	Logger *slog.Logger
 }
 
-// An AutoBlocker blocks clients that misbehave repeatedly.
+// An AutoBlocker blocks clients after repeated offences.
 //
-// Each client has a counter for each cause, and the counters know nothing of
-// each other. A counter starts at the first level of its rule. A trigger adds
-// one to it. When as many triggers as the level's threshold have been added
-// since the counter started or since its last block, the client is blocked for
-// the level's duration from now, and the counter goes on to the next level; on
-// the last level it stays. So with the thresholds 5, 1 and 1 the fifth trigger
-// blocks for the first duration, the next one for the second, and each further
-// one for the third. Triggers of a client that is blocked count as well, so that
-// a client that does not stop is blocked ever longer.
+// Each client has an independent counter for each cause. A counter starts at the first level of its
+// rule, and a trigger increments it. When the level's threshold is reached since the counter
+// started or since its last block, the client is blocked for the level's duration from now, and the
+// counter moves to the next level; on the last level it stays. So with the thresholds 5, 1 and 1
+// the fifth trigger blocks for the first duration, the next one for the second, and each further
+// one for the third. Triggers of a blocked client count as well, so that a client that does not
+// stop is blocked ever longer.
 //
-// For every Forget of the current level that passes, one trigger is forgotten:
-// one of those that count towards the next block, and one of all of them. When
-// all are forgotten, the counter starts anew at the first level. A counter
-// remembers at most as many triggers as all thresholds together, so that the
-// time until then is bounded. No trigger is forgotten while the counter's own
-// block lasts: a client that is locked out cannot misbehave, which proves
-// nothing. When that block was lifted before its time, everything is forgotten.
+// For every Forget of the current level that passes, one trigger is forgotten: one of those that
+// count towards the next block, and one of the total. When all are forgotten, the counter starts
+// again at the first level. The total is limited to the sum of all thresholds, which bounds the
+// time until then. No trigger is forgotten while the counter's own block lasts, because a blocked
+// client cannot offend. If that block is lifted early, the counter is reset.
 //
-// An automatic block never shortens a block that exists. It counts on this node
-// at once, and Run writes it to the store for the others; should the store be
-// out of reach for so long that the queue is full, it stays on this node.
+// An automatic block never shortens an existing block. It takes effect on this node at once, and
+// Run stores it for the others; if the store is unavailable for so long that the queue is full, the
+// block stays on this node.
 //
-// Nothing is counted while the list or the rule is disabled. The number of
-// counters is bounded; when there are too many, those with the fewest triggers
-// are dropped first, by a look at some of them.
+// Nothing is counted while the list or the rule is disabled. The number of counters is bounded; if
+// there are too many, one with few triggers, in a sample, is dropped.
 type AutoBlocker[K Key] struct {
 	list    *List[K]
 	opts    AutoOptions
@@ -85,13 +80,13 @@ type AutoBlocker[K Key] struct {
 const (
 	// maxCounters bounds the memory for counters to some ten megabytes.
 	maxCounters = 100_000
-	// evictionSample is how many counters are looked at to find one to drop.
+	// evictionSample is how many counters are sampled to find one to drop.
 	evictionSample = 16
 	// queueSize is how many blocks can wait for the store.
 	queueSize = 4096
 )
 
-// A block is on its way to the store.
+// A block is waiting to be stored.
 type block[K Key] struct {
 	key   K
 	until int64
@@ -106,24 +101,22 @@ type counterKey struct {
 // milliseconds.
 type counter struct {
 	level int
-	// since is how many triggers count towards the next block, total how many are
-	// not forgotten.
+	// since is how many triggers count towards the next block, total how many are not forgotten.
 	since, total int
-	// from is the moment from which the time until the next trigger is forgotten
-	// counts. During a block of the counter it is the end of the block.
+	// from is the start of the time until the next trigger is forgotten. During a block of the
+	// counter it is the end of the block.
 	from int64
 	// until is the end of the last block of the counter.
 	until int64
 }
 
-// NewAutoBlocker returns an AutoBlocker that blocks in the list. Run must be
-// called, so that other nodes learn of its blocks.
+// NewAutoBlocker returns an AutoBlocker for the list. Run must be called to store its blocks.
 func NewAutoBlocker[K Key](list *List[K], opts AutoOptions) *AutoBlocker[K] {
 	return &AutoBlocker[K]{list: list, opts: opts, queue: make(chan block[K], queueSize), counters: map[counterKey]*counter{}}
 }
 
-// Trigger notes that a client misbehaved, and reports whether the client is
-// blocked now, for this or for another reason. It waits for nobody.
+// Trigger records an offence of a client, and reports whether the client is blocked now, for this
+// or another reason. It does not block the caller.
 func (b *AutoBlocker[K]) Trigger(key K, cause Cause) bool {
 	if !valid(key) || !b.list.Enabled() {
 		return false
@@ -157,8 +150,7 @@ func (b *AutoBlocker[K]) enqueue(p block[K]) {
 	}
 }
 
-// Dropped returns how many blocks did not reach the store because too many
-// waited for it.
+// Dropped returns how many blocks were not stored because the queue was full.
 func (b *AutoBlocker[K]) Dropped() uint64 { return b.dropped.Load() }
 
 // Counters returns how many counters there are.
@@ -168,8 +160,7 @@ func (b *AutoBlocker[K]) Counters() int {
 	return len(b.counters)
 }
 
-// count adds a trigger to a counter and returns until when it blocks the client;
-// 0 is not at all.
+// count adds a trigger to a counter and returns the end of the resulting block; 0 means none.
 func (b *AutoBlocker[K]) count(key counterKey, levels []Level, now int64, blocked bool) (until int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +179,7 @@ func (b *AutoBlocker[K]) count(key counterKey, levels []Level, now int64, blocke
 	return c.add(levels, now)
 }
 
-// evict drops the counter with the fewest triggers of some.
+// evict drops the counter with the fewest triggers of a sample.
 func (b *AutoBlocker[K]) evict() {
 	var least counterKey
 	var found *counter
@@ -204,7 +195,7 @@ func (b *AutoBlocker[K]) evict() {
 	delete(b.counters, least)
 }
 
-// forget takes away the triggers whose time has passed.
+// forget removes expired triggers.
 func (c *counter) forget(levels []Level, now int64) {
 	c.level = min(c.level, len(levels)-1)
 	interval := levels[c.level].Forget.Milliseconds()

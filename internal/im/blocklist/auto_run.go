@@ -12,22 +12,21 @@ import (
 const (
 	// recordBatch is how many blocks share a transaction.
 	recordBatch = 256
-	// retryInterval is the pause after the store refused a batch.
+	// retryInterval is the pause after a failed write.
 	retryInterval = time.Second
-	// tidyInterval is how often forgotten counters are dropped.
+	// tidyInterval is how often empty counters are dropped.
 	tidyInterval = time.Minute
-	// lastChance bounds the write of what is left when Run ends.
+	// lastChance bounds the last write when Run ends.
 	lastChance = 5 * time.Second
 )
 
-// Run writes the blocks to the store and drops counters that have forgotten
-// everything, until ctx ends. Then it tries once to write what is left.
+// Run stores the blocks and drops empty counters, until ctx ends. Then it tries once to store the
+// rest.
 func (b *AutoBlocker[K]) Run(ctx context.Context) error {
 	tidy := time.NewTicker(tidyInterval)
 	defer tidy.Stop()
 	pending := map[K]int64{}
-	// While the store refuses, the queue is left alone, so that it bounds what
-	// waits.
+	// After a failure, do not read the queue, so that it bounds the backlog.
 	queue, retry := b.queue, (<-chan time.Time)(nil)
 	reported := uint64(0)
 	for {
@@ -57,7 +56,7 @@ func (b *AutoBlocker[K]) Run(ctx context.Context) error {
 	}
 }
 
-// gather adds what waits to pending, up to the size of a batch.
+// gather moves blocks from the queue to pending, up to the size of a batch.
 func (b *AutoBlocker[K]) gather(pending map[K]int64, p block[K]) {
 	for {
 		pending[p.key] = max(pending[p.key], p.until)
@@ -72,7 +71,7 @@ func (b *AutoBlocker[K]) gather(pending map[K]int64, p block[K]) {
 	}
 }
 
-// flush writes what is left when the context of Run has ended.
+// flush stores the rest when the context of Run has ended.
 func (b *AutoBlocker[K]) flush(pending map[K]int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastChance)
 	defer cancel()
@@ -92,8 +91,7 @@ func (b *AutoBlocker[K]) flush(pending map[K]int64) {
 	}
 }
 
-// record stores the pending blocks that still last, in one transaction, and
-// empties pending.
+// record stores the pending blocks that have not expired, in one transaction, and clears pending.
 func (b *AutoBlocker[K]) record(ctx context.Context, pending map[K]int64) error {
 	now := b.list.now()
 	byEnd := map[int64][]K{}
@@ -119,7 +117,7 @@ func (b *AutoBlocker[K]) record(ctx context.Context, pending map[K]int64) error 
 	return nil
 }
 
-// tidy drops the counters that have forgotten everything.
+// tidy drops empty counters.
 func (b *AutoBlocker[K]) tidy() {
 	now := b.list.now()
 	rules := map[Cause]Rule{}

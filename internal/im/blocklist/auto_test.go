@@ -28,8 +28,8 @@ func (w *world) auto(l *List[int64], rule Rule) *AutoBlocker[int64] {
 	})
 }
 
-// TestAutoBlock plays steps: "3" triggers three times, "+1m" lets time pass,
-// "lift" unblocks, and after each the rest of the block is compared.
+// TestAutoBlock runs steps: "3" triggers three times, "+1m" advances the time, "lift" unblocks;
+// after each, the rest of the block is compared.
 func TestAutoBlock(t *testing.T) {
 	type step struct {
 		do   any // int: triggers; time.Duration: time; string: lift
@@ -76,7 +76,7 @@ func TestAutoBlock(t *testing.T) {
 				case time.Duration:
 					w.advance(do)
 				case string:
-					// Memory alone has the block as long as Run does not write it.
+					// Until Run stores it, the block is only in memory.
 					w.must(l.Block(t.Context(), []int64{1}, 1))
 					w.must(l.Unblock(t.Context(), []int64{1}))
 				}

@@ -28,7 +28,7 @@ func address(n int) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// BenchmarkBlocked measures a question to a list of a million.
+// BenchmarkBlocked measures a look-up in a list of a million.
 func BenchmarkBlocked(b *testing.B) {
 	w := newWorld(b, storetest.MigratedSQLiteURL(b))
 	ips, users := w.ips(), w.node()
@@ -60,8 +60,8 @@ func BenchmarkBlocked(b *testing.B) {
 	}
 }
 
-// BenchmarkMillion measures how long it takes to store a million blocks, to read
-// them when a node starts, to see one change among them, and to lift them all.
+// BenchmarkMillion measures storing a million blocks, reading them when a node starts, reading one
+// change, and lifting them all.
 func BenchmarkMillion(b *testing.B) {
 	for name, url := range map[string]func(testing.TB) string{"SQLite": storetest.MigratedSQLiteURL, "PostgreSQL": storetest.MigratedURL} {
 		b.Run(name, func(b *testing.B) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package blocklist holds the rules about clients that may not connect: which
-// addresses and users are blocked and until when, and what gets a client blocked
-// without anybody asking for it. It closes no connection and knows nothing of
-// HTTP; gateways ask it, and it tells them who has just been blocked.
+// Package blocklist holds the rules about blocked clients: which addresses and users are blocked
+// and until when, and which offences lead to automatic blocks. It closes no connections and does
+// not know HTTP; gateways query it and are notified of new blocks.
 package blocklist
 
 import (
@@ -23,37 +22,34 @@ import (
 // A Key is what can be blocked: an address or a user.
 type Key interface{ netip.Addr | int64 }
 
-// Options are what a List is built from.
+// Options configure a List.
 type Options struct {
 	Store *store.DB
-	// Enabled is asked at every use. Nobody is blocked while it says no; what the
-	// store holds is kept and counts again as soon as it says yes.
+	// Enabled is called for every use. While it returns false, nothing is blocked; the stored
+	// blocks apply again when it returns true.
 	Enabled func() bool
 	// Interval is how often Run looks for changes by other nodes; 0 is DefaultInterval.
 	Interval time.Duration
 	Logger   *slog.Logger
-	// Client returns the address that stands for the client with an address; nil
-	// means the address itself. What is blocked is the client.
+	// Client maps an address to the one that is blocked; nil means the address itself.
 	Client func(netip.Addr) netip.Addr
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 }
 
-// DefaultInterval shows changes by other nodes within a second.
+// DefaultInterval makes changes of other nodes visible within a second.
 const DefaultInterval = time.Second
 
-// A List knows who is blocked. The store is the truth; every node mirrors it in
-// memory, so that to ask costs next to nothing. A change is seen by the node
-// that made it when the call returns, and by the others when they are told of it,
-// see OnChange, or poll next. It
-// is safe for concurrent use.
+// A List contains the blocked clients. The store is authoritative; every node has a copy in memory
+// for fast look-ups. A change is visible on its node when the call returns, and on the others after
+// a notification, see OnChange, or the next poll. It is safe for concurrent use.
 type List[K Key] struct {
 	opts     Options
 	records  records[K]
 	disabled apierr.Code
 	memory   *memory
 
-	// seen is the revision up to which memory is known to be complete.
+	// seen is the revision up to which memory is complete.
 	seen atomic.Int64
 	// syncing guards the fields below it and admits one reader of changes.
 	syncing  sync.Mutex
@@ -66,16 +62,14 @@ type List[K Key] struct {
 	changed     atomic.Pointer[func()]
 }
 
-// NewIPs reads the blocked addresses. Run must be called next, so that changes
-// made by other nodes are seen. The IPv4-mapped form of an IPv4 address is the
-// same client as the address itself, and the zone of an address says nothing
-// about the client.
+// NewIPs reads the blocked addresses. Run must be called next, to follow the changes of other
+// nodes. An IPv4-mapped address is the same client as the IPv4 address, and zones are ignored.
 func NewIPs(ctx context.Context, opts Options) (*List[netip.Addr], error) {
 	return newList(ctx, opts, apierr.IPBlocklistIsDisabled, ipRecords)
 }
 
-// NewUsers reads the blocked users. Run must be called next, so that changes
-// made by other nodes are seen. Users need not exist.
+// NewUsers reads the blocked users. Run must be called next, to follow the changes of other nodes.
+// Users need not exist.
 func NewUsers(ctx context.Context, opts Options) (*List[int64], error) {
 	return newList(ctx, opts, apierr.UserIDBlocklistIsDisabled, userRecords)
 }
@@ -98,7 +92,7 @@ func newList[K Key](ctx context.Context, opts Options, disabled apierr.Code, r r
 // Enabled reports whether the list blocks anybody at all.
 func (l *List[K]) Enabled() bool { return l.opts.Enabled() }
 
-// Blocked returns until when a client is blocked, and whether it is.
+// Blocked returns the end of a client's block; ok is false if it is not blocked.
 func (l *List[K]) Blocked(key K) (until time.Time, ok bool) {
 	now := l.now()
 	e, found := l.memory.get(slotOf(key))
@@ -115,7 +109,7 @@ func (l *List[K]) Blocked(key K) (until time.Time, ok bool) {
 	return time.UnixMilli(e.until).UTC(), true
 }
 
-// client returns the key that stands for the client with a key.
+// client returns the key that is blocked for a key.
 func (l *List[K]) client(key K) K {
 	if addr, ok := any(key).(netip.Addr); ok && l.opts.Client != nil && addr.IsValid() {
 		key, _ = any(l.opts.Client(addr)).(K)
@@ -123,7 +117,7 @@ func (l *List[K]) client(key K) K {
 	return key
 }
 
-// clients returns the keys that stand for the clients with the keys, each once.
+// clients maps keys to the keys that are blocked, without duplicates.
 func (l *List[K]) clients(keys []K) []K {
 	list := make([]K, 0, len(keys))
 	seen := make(map[K]bool, len(keys))
@@ -136,8 +130,8 @@ func (l *List[K]) clients(keys []K) []K {
 	return list
 }
 
-// both returns the keys and those that stand for their clients: blocks that are
-// older than the setting are of single addresses.
+// both returns the keys and those that are blocked for them: blocks from before the setting are of
+// single addresses.
 func (l *List[K]) both(keys []K) []K {
 	if l.opts.Client == nil {
 		return keys
@@ -151,16 +145,13 @@ func (l *List[K]) BlockedNow(key K) bool {
 	return ok
 }
 
-// Len returns how many clients the list holds in memory; some of them may just
-// have ceased to be blocked.
+// Len returns the number of clients in memory; some blocks may just have ended.
 func (l *List[K]) Len() int { return l.memory.len() }
 
-// OnBlocked registers a function that is told of clients who were not blocked
-// and now are, whichever node and whatever reason caused it, but not of those
-// whom the list holds when it is made. The function is called by whoever
-// changed the list or by Run, possibly by several goroutines at once, and while
-// it runs the change has not returned: it should hand over long work. A client
-// may have been unblocked again when it is called.
+// OnBlocked registers a function that is called with newly blocked clients, whatever the node and
+// the reason, except those that the list contains at the start. It is called by the goroutine that
+// changes the list or by Run, possibly concurrently, and delays that: long work should be done
+// elsewhere. A client may already be unblocked when it is called.
 func (l *List[K]) OnBlocked(f func(keys []K)) {
 	l.subscribing.Lock()
 	defer l.subscribing.Unlock()
@@ -172,8 +163,8 @@ func (l *List[K]) OnBlocked(f func(keys []K)) {
 	l.subscribers.Store(&list)
 }
 
-// OnChange names a function that is called after each change that this node made,
-// so that others can be told to Refresh. It must return soon.
+// OnChange sets a function that is called after each change by this node, so that others can be
+// told to Refresh. It must return soon.
 func (l *List[K]) OnChange(f func()) { l.changed.Store(&f) }
 
 func (l *List[K]) notify(keys []K) {
@@ -184,8 +175,8 @@ func (l *List[K]) notify(keys []K) {
 	}
 }
 
-// maxEnd is the last moment that has a date of four digits of the year. It is
-// below 2^53, so that every reader of JSON can hold it.
+// maxEnd is the last date with a year of four digits. It is below 2^53, so that JSON numbers can
+// represent it.
 var maxEnd = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
 
 // endAfter adds a duration to a moment, both in milliseconds.
@@ -196,13 +187,12 @@ func endAfter(now, millis int64) int64 {
 	return now + millis
 }
 
-// now is the time in milliseconds.
+// now returns the time in milliseconds.
 func (l *List[K]) now() int64 { return l.opts.Clock().UnixMilli() }
 
-// Block blocks clients for some milliseconds from now, but not beyond the year
-// 9999. The end replaces that of a block that exists. Without clients, or if the
-// time is not positive, nothing happens. It is refused while the list is
-// disabled.
+// Block blocks clients for some milliseconds from now, at most until the year 9999. It replaces the
+// end of existing blocks. Without clients, or if the duration is not positive, it does nothing. It
+// returns an error while the list is disabled.
 func (l *List[K]) Block(ctx context.Context, keys []K, millis int64) error {
 	if !l.opts.Enabled() {
 		return apierr.New(l.disabled, "%s", l.disabled.Text())
@@ -222,8 +212,7 @@ func (l *List[K]) Block(ctx context.Context, keys []K, millis int64) error {
 	})
 }
 
-// Unblock lifts the blocks of clients. While the list is disabled nothing
-// happens.
+// Unblock lifts the blocks of clients. It does nothing while the list is disabled.
 func (l *List[K]) Unblock(ctx context.Context, keys []K) error {
 	if !l.opts.Enabled() || len(keys) == 0 {
 		return nil
@@ -234,7 +223,7 @@ func (l *List[K]) Unblock(ctx context.Context, keys []K) error {
 	})
 }
 
-// UnblockAll lifts all blocks. While the list is disabled nothing happens.
+// UnblockAll lifts all blocks. It does nothing while the list is disabled.
 func (l *List[K]) UnblockAll(ctx context.Context) error {
 	if !l.opts.Enabled() {
 		return nil
@@ -251,8 +240,7 @@ func (l *List[K]) change(ctx context.Context, fn store.WriteFunc) error {
 	if f := l.changed.Load(); f != nil {
 		(*f)()
 	}
-	// The change is committed: the caller hears of success even if the store
-	// fails right now. Run tries again.
+	// The change is committed: return success even if reading fails now. Run retries.
 	if err := l.Refresh(context.WithoutCancel(ctx)); err != nil {
 		l.opts.Logger.Warn("blocked clients could not be read again after a change", "error", err)
 	}
@@ -265,8 +253,8 @@ type Entry[K Key] struct {
 	Until time.Time
 }
 
-// Find returns those of the clients who are blocked, in the order of the store.
-// While the list is disabled nobody is.
+// Find returns those of the clients who are blocked, in the order of the store. While the list is
+// disabled there are none.
 func (l *List[K]) Find(ctx context.Context, keys []K) (found []Entry[K], err error) {
 	if !l.opts.Enabled() || len(keys) == 0 {
 		return nil, nil

@@ -86,8 +86,8 @@ func (w *world) must(err error) {
 	}
 }
 
-// content is who is blocked in memory for how many seconds from the start, for
-// the users from 0 to 999.
+// content returns the users from 0 to 999 that are blocked in memory, with the seconds from the
+// start.
 func content(l *List[int64]) string {
 	text := ""
 	for id := range int64(1000) {
@@ -105,8 +105,7 @@ func (w *world) want(l *List[int64], want string) {
 	}
 }
 
-// wantEverywhere compares the memory of nodes, after they caught up, and of one
-// that starts now.
+// wantEverywhere compares the memory of nodes after a refresh, and of a new node.
 func (w *world) wantEverywhere(want string, nodes ...*List[int64]) {
 	w.t.Helper()
 	for _, l := range nodes {
@@ -184,7 +183,7 @@ func TestPropagation(t *testing.T) {
 		w.wantEverywhere("1=60 2=60 3=60 ", a, b)
 		heard(1, 2, 3)
 
-		// A change of a block is none of a client.
+		// A changed block is no new block.
 		w.must(a.Block(ctx, []int64{2, 4}, 30_000))
 		w.wantEverywhere("1=60 2=30 3=60 4=30 ", a, b)
 		heard(4)
@@ -201,7 +200,7 @@ func TestPropagation(t *testing.T) {
 		w.must(a.Block(ctx, []int64{3}, 5000))
 		w.wantEverywhere("3=5 ", a, b)
 
-		// What happened while the list was disabled counts when it is not.
+		// Changes made while the list was disabled take effect when it is enabled.
 		w.enabled.Store(false)
 		if err := a.Block(ctx, []int64{8}, 1000); apierr.From(err).Code != apierr.UserIDBlocklistIsDisabled {
 			t.Errorf("block while disabled: %v", err)
@@ -237,7 +236,7 @@ func TestExpiry(t *testing.T) {
 		if b.Len() != 1 {
 			t.Errorf("%d in memory after the sweep", b.Len())
 		}
-		// Somebody whose block has ended is blocked anew.
+		// A client whose block has ended is newly blocked.
 		told := 0
 		b.OnBlocked(func(keys []int64) { told += len(keys) })
 		w.must(a.Block(t.Context(), []int64{1, 3}, 30_000))
@@ -267,8 +266,7 @@ func TestSweep(t *testing.T) {
 		for _, l := range []*List[int64]{b, late} {
 			w.must(l.Refresh(ctx))
 		}
-		// Blocked for an hour, then lifted: only b hears of it before the row is
-		// gone.
+		// Blocked for an hour, then lifted: only b sees that before the row is deleted.
 		w.must(a.Block(ctx, []int64{1, 2}, 3_600_000))
 		w.must(late.Refresh(ctx))
 		w.must(a.Unblock(ctx, []int64{1}))
@@ -295,7 +293,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestIncremental proves that one change does not make a node read the rest.
+// TestIncremental proves that a node reads only the changed rows.
 func TestIncremental(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		a, b := w.node(), w.node()
@@ -325,8 +323,7 @@ func TestIncremental(t *testing.T) {
 	})
 }
 
-// countingRecords counts the rows that are read, and does something once before
-// the first is.
+// countingRecords counts the rows read, and runs a function once before the first.
 type countingRecords struct {
 	records[int64]
 	rows   int
@@ -346,8 +343,8 @@ func (c *countingRecords) changes(after int64, limit int) func(context.Context, 
 	}
 }
 
-// TestChangesDuringReading makes changes after a node has learnt how far the
-// list is and before it reads the rows.
+// TestChangesDuringReading makes changes after a node has read the revision and before it reads the
+// rows.
 func TestChangesDuringReading(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -366,7 +363,7 @@ func TestChangesDuringReading(t *testing.T) {
 		w.must(b.Refresh(ctx))
 		w.wantEverywhere("3=3600 ", a, b)
 
-		// The trace of a lifted block is swept before it could be read.
+		// The row of a lifted block is swept before it is read.
 		w.must(a.Block(ctx, []int64{4}, 3_600_000))
 		hooked.before = func() {
 			w.must(a.Unblock(ctx, []int64{3}))
@@ -381,7 +378,7 @@ func TestChangesDuringReading(t *testing.T) {
 	})
 }
 
-// TestConvergence lets many goroutines on two nodes change overlapping sets.
+// TestConvergence changes overlapping sets concurrently on two nodes.
 func TestConvergence(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		for _, test := range []struct {
@@ -423,8 +420,7 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// TestReadYourWrites proves that a change is seen on its node when the call
-// returns, however busy the node is.
+// TestReadYourWrites proves that a change is visible on its node when the call returns.
 func TestReadYourWrites(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		l := w.node()
@@ -445,7 +441,7 @@ func TestReadYourWrites(t *testing.T) {
 	})
 }
 
-// running starts a Run function and returns a function that ends it.
+// running starts a Run function and returns a function that stops it.
 func running(t *testing.T, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -474,7 +470,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestStoreOutage closes the store: the last known state stays.
+// TestStoreOutage closes the store: the last known state is used.
 func TestStoreOutage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		db := w.db()

@@ -13,8 +13,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestNetworksOfClients proves that a block reaches every address that the same
-// client has.
+// TestNetworksOfClients proves that a block covers all addresses of a client.
 func TestNetworksOfClients(t *testing.T) {
 	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	old := w.ips() // a node without networks
@@ -39,7 +38,7 @@ func TestNetworksOfClients(t *testing.T) {
 	if l.BlockedNow(one) || l.BlockedNow(two) {
 		t.Error("the network is still blocked")
 	}
-	// Blocks of single addresses count as they are, and can be lifted.
+	// Blocks of single addresses stay valid, and can be lifted.
 	w.must(old.Block(t.Context(), []netip.Addr{one}, 1e6))
 	w.must(l.Refresh(t.Context()))
 	if !l.BlockedNow(one) || l.BlockedNow(two) {

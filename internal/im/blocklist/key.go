@@ -13,9 +13,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// ParseIP reads the text of an address. The result is canonical: an IPv4-mapped
-// address is the IPv4 address. Zones are refused, because they mean something to
-// one host only.
+// ParseIP parses an address. The result is canonical: an IPv4-mapped address becomes the IPv4
+// address. Zones are an error, because they are local to one host.
 func ParseIP(text string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(text)
 	switch {
@@ -27,7 +26,7 @@ func ParseIP(text string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// clip shortens what a caller sent before it is repeated in a message.
+// clip shortens input for use in an error.
 func clip(text string) string {
 	if most := 64; len(text) > most {
 		return text[:most] + "…"
@@ -35,18 +34,17 @@ func clip(text string) string {
 	return text
 }
 
-// canonical is the form of an address in which equal clients are equal.
+// canonical returns the canonical form of an address, equal for the same client.
 func canonical(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// valid refuses the zero address, which is the address of nobody.
+// valid reports false for the zero address.
 func valid[K Key](key K) bool {
 	addr, ok := any(key).(netip.Addr)
 	return !ok || addr.IsValid()
 }
 
-// A slot is the form in which memory keeps keys: small and without pointers, so
-// that the garbage collector has nothing to follow in a large list. Addresses
-// that mean the same client have the same slot.
+// A slot is the form of keys in memory: small and without pointers, so that the garbage collector
+// need not scan a large list. All addresses of a client have the same slot.
 type slot struct{ high, low uint64 }
 
 func slotOf[K Key](key K) slot {
@@ -70,12 +68,12 @@ type records[K Key] interface {
 	sweep(ctx context.Context, tx store.Tx, before time.Time, limit int) (int64, error)
 	find(ctx context.Context, r store.Reader, keys []K, now time.Time, page store.Page) ([]Entry[K], error)
 	count(ctx context.Context, r store.Reader, now time.Time) (int64, error)
-	// changes returns a function that hands over the next rows, at most limit of
-	// them, and returns how many there were.
+	// changes returns a function that passes at most limit further rows to each, and returns their
+	// number.
 	changes(after int64, limit int) func(ctx context.Context, r store.Reader, each func(key K, end, seq int64)) (int, error)
 }
 
-// table implements records by translating keys.
+// table implements records by converting keys.
 type table[K Key, S store.Key] struct {
 	rows store.Blocklist[S]
 	to   func(K) S

@@ -4,19 +4,19 @@ package blocklist
 
 import "sync"
 
-// shardBits is the binary logarithm of the number of shards. There are enough
-// of them that readers hardly meet, and that a walk through one is short.
+// shardBits is the binary logarithm of the number of shards: enough that readers hardly contend,
+// and that a scan of one is short.
 const (
 	shardBits  = 6
 	shardCount = 1 << shardBits
 )
 
-// An entry is a block. until is in milliseconds. seq is the number of the change
-// that made it; 0 means that it is not in the store yet, and a negative number
-// that a reading of the whole list has not come across it so far.
+// An entry is a block. until is in milliseconds. seq is the number of its change; 0 means that it
+// is not stored yet, and a negative number that the current reading of the whole list has not found
+// it so far.
 type entry struct{ until, seq int64 }
 
-// memory is the mirror of a blocklist.
+// memory is the copy of a blocklist.
 type memory struct{ shards [shardCount]shard }
 
 type shard struct {
@@ -32,8 +32,8 @@ func newMemory() *memory {
 	return m
 }
 
-// shard spreads neighbouring addresses and ids by a multiplication whose upper
-// bits depend on all lower ones.
+// shard returns the shard of a slot. The multiplication spreads neighbouring addresses and ids: its
+// upper bits depend on all lower ones.
 func (m *memory) shard(s slot) *shard {
 	const odd = 0x9E3779B97F4A7C15
 	return &m.shards[((s.low^s.high*odd)*odd)>>(64-shardBits)]
@@ -47,8 +47,7 @@ func (m *memory) get(s slot) (entry, bool) {
 	return e, ok
 }
 
-// apply makes the entry what a row of the store says, and reports whether that
-// blocks somebody who was not blocked.
+// apply applies a row of the store and reports whether it newly blocks a client.
 func (m *memory) apply(s slot, e entry, now int64) bool {
 	sh := m.shard(s)
 	sh.mu.Lock()
@@ -62,8 +61,8 @@ func (m *memory) apply(s slot, e entry, now int64) bool {
 	return !found || old.until <= now
 }
 
-// extend blocks until the given moment unless the block lasts longer already,
-// before the store knows. It reports what it changed.
+// extend blocks until the given time unless the block lasts longer already, before it is stored. It
+// reports what changed.
 func (m *memory) extend(s slot, until, now int64) (changed, fresh bool) {
 	sh := m.shard(s)
 	sh.mu.Lock()
@@ -76,8 +75,7 @@ func (m *memory) extend(s slot, until, now int64) (changed, fresh bool) {
 	return true, !found || old.until <= now
 }
 
-// each walks through all entries. keep returns what an entry becomes, or false
-// to drop it.
+// each visits all entries. keep returns the new value of an entry, or false to drop it.
 func (m *memory) each(keep func(entry) (entry, bool)) {
 	for i := range m.shards {
 		m.shards[i].each(keep)
@@ -98,25 +96,24 @@ func (sh *shard) each(keep func(entry) (entry, bool)) {
 	}
 }
 
-// mark marks the entries that the store is known to hold, so that dropMarked can
-// tell which of them it holds no more. Entries are marked in place: a second
-// list beside the first would take twice the memory, and an empty one would let
-// everybody in until it is filled.
+// mark marks the entries known to be stored, so that dropMarked can drop those that the store no
+// longer has. They are marked in place: a second list would double the memory, and an empty one
+// would admit everybody until it is filled.
 func (m *memory) mark() {
 	m.each(func(e entry) (entry, bool) { return entry{e.until, -max(e.seq, -e.seq)}, true })
 }
 
-// dropMarked drops the entries that were not applied again since mark.
+// dropMarked drops the entries that were not applied since mark.
 func (m *memory) dropMarked() {
 	m.each(func(e entry) (entry, bool) { return e, e.seq >= 0 })
 }
 
-// dropUpTo drops the entries of all changes up to the one with this number.
+// dropUpTo drops the entries of all changes up to this number.
 func (m *memory) dropUpTo(seq int64) {
 	m.each(func(e entry) (entry, bool) { return e, max(e.seq, -e.seq) > seq })
 }
 
-// sweep drops the entries of one shard that have ended.
+// sweep drops the expired entries of one shard.
 func (m *memory) sweep(shard int, now int64) {
 	m.shards[shard].each(func(e entry) (entry, bool) { return e, e.until > now })
 }

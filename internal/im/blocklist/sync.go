@@ -15,17 +15,16 @@ const (
 	chunk = 10_000
 	// sweepBatch is how many rows one transaction of Sweep removes.
 	sweepBatch = 1000
-	// sweepAge is how long a row stays after its block has ended. A node that
-	// does not reach the store for longer reads the whole list afterwards.
+	// sweepAge is how long a row stays after its block has ended. A node that cannot reach the
+	// store for longer reads the whole list afterwards.
 	sweepAge = 10 * time.Minute
-	// maxAttempts bounds how often a reading is repeated because rows were swept
-	// under it; what is missed then is read the next time.
+	// maxAttempts bounds how often a reading is repeated because rows were swept concurrently; the
+	// rest is read the next time.
 	maxAttempts = 3
 )
 
-// Refresh makes memory what the store says. It costs one short query if nothing
-// has changed, and else as much as there are changes. It is for those who learn
-// of a change before Run looks for one.
+// Refresh updates the memory from the store. Without changes it costs one short query. It is for
+// callers that learn of a change before Run polls.
 func (l *List[K]) Refresh(ctx context.Context) error {
 	revision, err := l.opts.Store.Revision(ctx, l.records.revision())
 	if err != nil {
@@ -42,8 +41,7 @@ func (l *List[K]) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads what has changed up to a revision at least, and returns who was
-// blocked by it.
+// catchUp reads the changes up to at least a revision, and returns the newly blocked clients.
 func (l *List[K]) catchUp(ctx context.Context, revision int64) (blocked []K, err error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -61,9 +59,9 @@ func (l *List[K]) catchUp(ctx context.Context, revision int64) (blocked []K, err
 	return blocked, nil
 }
 
-// read reads the changes since the last time, or the whole list if some of them
-// cannot be read any more. The numbers are read first: should a change come
-// between, memory is newer than they say, and the next look reads once more.
+// read reads the changes since the last time, or the whole list if some are no longer available. It
+// reads the numbers first: after a concurrent change the memory is newer than they say, and the
+// next call reads again.
 func (l *List[K]) read(ctx context.Context, blocked *[]K) error {
 	before, err := l.state(ctx)
 	if err != nil {
@@ -72,7 +70,7 @@ func (l *List[K]) read(ctx context.Context, blocked *[]K) error {
 	whole := l.stale || before.Swept > l.position
 	from := l.position
 	if whole {
-		// Whatever goes wrong below, the marks are there and must be dealt with.
+		// If anything fails below, the marks exist and must be handled.
 		l.stale = true
 		l.memory.mark()
 		from = 0
@@ -94,8 +92,7 @@ func (l *List[K]) read(ctx context.Context, blocked *[]K) error {
 	if err != nil {
 		return err
 	}
-	// Rows that changed after they were read may have been swept before they were
-	// read again.
+	// Rows that changed after they were read may have been swept before they were read again.
 	l.stale = after.Swept > complete
 	l.position = max(before.Revision, last)
 	if !l.stale {
@@ -112,9 +109,8 @@ func (l *List[K]) state(ctx context.Context) (state store.BlocklistState, err er
 	return state, err
 }
 
-// apply applies the rows after a number in their order, and returns the number
-// of the last. Rows that count no more because the list was emptied after their
-// number was read are dropped when the next read learns of it.
+// apply applies the rows after a number in order, and returns the last number. Rows that became
+// invalid because the list was emptied meanwhile are dropped by the next read.
 func (l *List[K]) apply(ctx context.Context, after int64, blocked *[]K) (last int64, err error) {
 	last = after
 	next := l.records.changes(after, chunk)
@@ -137,8 +133,7 @@ func (l *List[K]) apply(ctx context.Context, after int64, blocked *[]K) (last in
 	return last, nil
 }
 
-// Run watches for changes made by other nodes, and forgets those whose block has
-// ended, until ctx ends.
+// Run follows the changes of other nodes and drops expired blocks, until ctx ends.
 func (l *List[K]) Run(ctx context.Context) error {
 	tick := 0
 	return store.Watch(ctx, l.opts.Interval, l.opts.Logger, "blocked clients", func(ctx context.Context) error {
@@ -148,9 +143,8 @@ func (l *List[K]) Run(ctx context.Context) error {
 	})
 }
 
-// Sweep removes from the store what has been of no use for some minutes, in
-// short transactions, and returns how many rows that were. One node of the
-// cluster should call it from time to time.
+// Sweep deletes rows from the store that have been obsolete for some minutes, in short
+// transactions, and returns their number. One node of the cluster should call it periodically.
 func (l *List[K]) Sweep(ctx context.Context, db store.Writer) (int64, error) {
 	before := l.opts.Clock().Add(-sweepAge)
 	for total := int64(0); ; {

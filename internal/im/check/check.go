@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check holds the rules about single values that several nouns of the
-// domain share: how long a text may be, and that a date has come. It knows
-// nothing of where the values come from.
+// Package check holds the rules about single values that several packages of the domain share, such
+// as the maximum length of a text. It does not know where the values come from.
 package check
 
 import (
@@ -22,10 +21,10 @@ func Length(text string) int {
 	return n
 }
 
-// MaxLength refuses a text that is longer than the limit; 0 is no limit. It does
-// not repeat the text, which may be a password.
+// MaxLength returns an error if the text is longer than the limit; 0 means no limit. The error does
+// not contain the text, which may be a password.
 func MaxLength(field, text string, limit int32) error {
-	// No text has more units than bytes.
+	// A text has at most as many units as bytes.
 	if limit <= 0 || len(text) <= int(limit) {
 		return nil
 	}
@@ -35,7 +34,7 @@ func MaxLength(field, text string, limit int32) error {
 	return nil
 }
 
-// NotFuture refuses a date that is after now; nil is no date.
+// NotFuture returns an error if the date is after now; nil means no date.
 func NotFuture(field string, date *time.Time, now time.Time) error {
 	if date == nil || !date.After(now) {
 		return nil
@@ -43,7 +42,7 @@ func NotFuture(field string, date *time.Time, now time.Time) error {
 	return apierr.New(apierr.IllegalArgument, "%s: %s must not be in the future", field, date.UTC().Format(time.RFC3339))
 }
 
-// UserID refuses the id 0, which stands for the server itself.
+// UserID returns an error for the id 0, which stands for the server itself.
 func UserID(field string, id int64) error {
 	if id != 0 {
 		return nil

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conversation holds the rules about conversations: up to when users have
-// read what others wrote to them and to their groups, and who may be told that a
-// user is typing. The messages themselves are the matter of package message.
+// Package conversation holds the rules about conversations: read dates and who may send typing
+// notifications. Messages are in package message.
 package conversation
 
 import (
@@ -17,7 +16,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options are what a Directory is built from.
+// Options configure a Directory.
 type Options struct {
 	Store *store.DB
 	// Settings returns the current rules.
@@ -26,7 +25,7 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Directory knows all conversations of the cluster. It keeps nothing in memory.
+// Directory manages all conversations of the cluster. It has no cache.
 type Directory struct{ opts Options }
 
 // New returns the directory over a store.
@@ -39,10 +38,10 @@ func New(o Options) *Directory {
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
-// Selection names conversations. Its parts add up.
+// Selection selects conversations: the union of its parts.
 type Selection struct {
 	PrivateKeys []store.PrivateConversationKey
-	// OwnerIDs stand for all private conversations of these users.
+	// OwnerIDs selects all private conversations of these users.
 	OwnerIDs []int64
 	GroupIDs []int64
 }
@@ -60,8 +59,8 @@ func (d *Directory) Find(ctx context.Context, s Selection) (private []store.Priv
 	return private, groups, err
 }
 
-// Delete forgets the selected conversations, all of them or none, and returns how
-// many there were. The conversation of a group counts as one.
+// Delete deletes the selected conversations, all or none, and returns their number. The
+// conversation of a group counts as one.
 func (d *Directory) Delete(ctx context.Context, s Selection) (deleted int64, err error) {
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		private, err := store.DeletePrivateConversations(ctx, tx, store.PrivateConversationFilter{Keys: s.PrivateKeys, OwnerIDs: s.OwnerIDs})
@@ -78,9 +77,9 @@ func (d *Directory) Delete(ctx context.Context, s Selection) (deleted int64, err
 	return deleted, nil
 }
 
-// SetReadDate is how administrators set read dates: for conversations that need
-// not exist, all of them or none. Private ones do not go back unless the settings
-// allow it; those of group members are overwritten. A nil date is now.
+// SetReadDate sets read dates for administrators, all or none; the conversations need not exist.
+// Private read dates do not go back unless the settings allow it; those of group members are
+// overwritten. A nil date means now.
 func (d *Directory) SetReadDate(ctx context.Context, private []store.PrivateConversationKey, members []store.GroupUserKey, date *time.Time) error {
 	now := d.now()
 	if err := check.NotFuture("readDate", date, now); err != nil {
@@ -111,7 +110,7 @@ func errReadDateBack() error {
 	return apierr.New(apierr.MovingReadDateForwardIsDisabled, "")
 }
 
-// The keys are put in order so that two callers never wait for each other.
+// The keys are sorted so that concurrent callers do not deadlock.
 
 func distinctPrivate(keys []store.PrivateConversationKey) []store.PrivateConversationKey {
 	keys = slices.Clone(keys)

@@ -103,7 +103,7 @@ func TestSetReadDate(t *testing.T) {
 	})
 }
 
-// TestReading proves what users may say of what they have read.
+// TestReading checks which read dates users may set.
 func TestReading(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -175,8 +175,8 @@ func TestMayType(t *testing.T) {
 	})
 }
 
-// TestConcurrency proves that of many dates the latest stays, that every date that
-// is refused is earlier, and that callers with many keys do not block each other.
+// TestConcurrency proves that the latest of many dates wins, that every refused date is earlier,
+// and that callers with many keys do not block each other.
 func TestConcurrency(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		const writers = 8

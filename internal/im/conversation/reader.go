@@ -13,11 +13,11 @@ import (
 	"example.org/app/internal/store"
 )
 
-// reading is what a user's own words set.
+// reading is a read date that a user sets.
 type reading struct {
 	at time.Time
-	// back is whether an earlier date may replace a later one. If it may not,
-	// strict is whether to try is an error: not if the date is the server's own.
+	// back is true if an earlier date may replace a later one. Otherwise strict makes that an
+	// error; it is false if the date is the server's own.
 	back, strict bool
 }
 
@@ -39,8 +39,8 @@ func (r reading) check(set int64, err error) error {
 	return err
 }
 
-// ReadPrivate is how a user says up to when it has read what another one wrote.
-// It reports false, and nothing happens, if the other never wrote to the user.
+// ReadPrivate sets how far a user has read what another one wrote. done is false if the other never
+// wrote to the user; nothing changes then.
 func (d *Directory) ReadPrivate(ctx context.Context, userID, peerID int64, said time.Time) (done bool, at time.Time, _ error) {
 	r, err := d.reading(said)
 	if err != nil {
@@ -56,8 +56,7 @@ func (d *Directory) ReadPrivate(ctx context.Context, userID, peerID int64, said 
 	return done && err == nil, r.at, err
 }
 
-// ReadGroup is how a member says up to when it has read what was written to a
-// group.
+// ReadGroup sets how far a member has read what was written to a group.
 func (d *Directory) ReadGroup(ctx context.Context, userID, groupID int64, said time.Time) (at time.Time, _ error) {
 	r, err := d.reading(said)
 	if err != nil {
@@ -96,8 +95,8 @@ func (d *Directory) mayReadGroup(ctx context.Context, r store.Reader, userID, gr
 	return nil
 }
 
-// MayType refuses a user who may not tell another user, or the members of a
-// group, that it is typing.
+// MayType returns an error if a user may not send typing notifications to another user or to the
+// members of a group.
 func (d *Directory) MayType(ctx context.Context, userID int64, isGroup bool, targetID int64) error {
 	if !d.opts.Settings().TypingStatus.Enabled {
 		return apierr.New(apierr.UpdatingTypingStatusIsDisabled, "")
@@ -118,25 +117,22 @@ func (d *Directory) MayType(ctx context.Context, userID int64, isGroup bool, tar
 	})
 }
 
-// What other nouns do inside transactions of their own.
+// Functions for other packages, within their transactions.
 
-// NotePrivate notes that users have read private conversations up to a date, if
-// they had not before.
+// NotePrivate moves the read dates of private conversations forward to a date.
 func NotePrivate(ctx context.Context, tx store.Tx, at time.Time, keys ...store.PrivateConversationKey) error {
 	_, err := store.PutPrivateReadDates(ctx, tx, distinctPrivate(keys), at, false)
 	return err
 }
 
-// NoteGroup notes that members have read what was written to groups up to a date,
-// if they had not before.
+// NoteGroup moves the read dates of group members forward to a date.
 func NoteGroup(ctx context.Context, tx store.Tx, at time.Time, keys ...store.GroupUserKey) error {
 	_, err := store.PutGroupReadDates(ctx, tx, distinctMembers(keys), at, false)
 	return err
 }
 
-// DeleteOfUsers forgets what deleted users have read, their private conversations
-// and their part in those of groups, and all settings about conversations with
-// them.
+// DeleteOfUsers deletes the read dates of deleted users, their private conversations and their part
+// in those of groups, and all settings about conversations with them.
 func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
 	if _, err := store.DeletePrivateConversations(ctx, tx, store.PrivateConversationFilter{OwnerIDs: userIDs}); err != nil {
 		return err
@@ -147,8 +143,7 @@ func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
 	return store.DeleteGroupReadDatesOfUsers(ctx, tx, userIDs)
 }
 
-// DeleteOfGroups forgets the conversations of deleted groups and the settings
-// about them.
+// DeleteOfGroups deletes the conversations of deleted groups and the settings about them.
 func DeleteOfGroups(ctx context.Context, tx store.Tx, groupIDs []int64) error {
 	if _, err := store.DeleteGroupConversations(ctx, tx, groupIDs); err != nil {
 		return err

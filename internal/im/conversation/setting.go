@@ -11,9 +11,9 @@ import (
 	"example.org/app/internal/store"
 )
 
-// UpdateSettings sets settings of the owner about a conversation, all of them or
-// none, and reports whether that was a change. The owner must have a relationship
-// to the user, or be a member of the group, that the conversation is with.
+// UpdateSettings sets settings of the owner about a conversation, all or none, and reports whether
+// anything changed. The owner must be related to the user, or a member of the group, of the
+// conversation.
 func (d *Directory) UpdateSettings(ctx context.Context, key store.ConversationKey, wanted map[string]any) (changed bool, err error) {
 	rules, now := d.opts.Settings().Settings, d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -68,7 +68,7 @@ func (d *Directory) mayHaveSettings(ctx context.Context, r store.Reader, key sto
 // conversations and in those of groups.
 func (d *Directory) DeleteSettings(ctx context.Context, f store.ConversationSettingFilter, names []string) (private, groups bool, err error) {
 	rules, now := d.opts.Settings().Settings, d.now()
-	// The names are wrong even if there is nothing to remove.
+	// Invalid names are an error even if there is nothing to remove.
 	if _, _, err := value.Remove(nil, names, rules); err != nil {
 		return false, false, err
 	}

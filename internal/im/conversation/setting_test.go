@@ -91,7 +91,7 @@ func TestSettings(t *testing.T) {
 		remove("all", everything, nil, true, true, 0)
 		want("all", everything, nil, "3map[kept:true]")
 
-		// They go with groups and users.
+		// They are deleted with groups and users.
 		update("group again", inGroup(1), sticky, true, 0)
 		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			if err := conversation.DeleteOfGroups(ctx, tx, []int64{g}); err != nil {

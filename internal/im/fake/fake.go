@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fake fills an empty database with made-up users, groups and messages,
-// for people who want to try things out and for tests. What it writes is what the
-// rules of the domain would have written for the same users, only in bulk; it
-// writes nothing into a database that holds anything.
+// Package fake fills an empty database with generated users, groups and messages, for
+// demonstrations and tests. It writes in bulk what the rules of the domain would have written for
+// the same users; it does not touch a database that is not empty.
 //
-// The data follows from a plan alone. It is written in small steps, and how far
-// it is stands in the database: a fill that was interrupted goes on where it
-// stopped, and of two nodes that fill at the same time one gives up.
+// The data is a function of the plan. It is written in small steps, and the progress is stored in
+// the database: an interrupted fill is resumed, and of two nodes that fill concurrently one gives
+// up.
 package fake
 
 import (
@@ -23,24 +22,24 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Password is the password of all made-up users.
+// Password is the password of all generated users.
 const Password = "123"
 
-// The errors by which callers tell what is wrong.
+// Errors of Fill.
 var (
-	// ErrNotEmpty means that the database holds something and was left alone.
+	// ErrNotEmpty means that the database is not empty and was not changed.
 	ErrNotEmpty = errors.New("the database is not empty")
 	// ErrBusy means that another process fills the database.
 	ErrBusy = errors.New("another process fills the database")
 )
 
-// Plan says what to make up.
+// Plan defines the data to generate.
 type Plan struct {
 	Users    int   `json:"users"`
 	Groups   int   `json:"groups"`
 	Messages int   `json:"messages"`
 	Seed     int64 `json:"seed"`
-	// Date is when all of it is written; nothing has a later date.
+	// Date is the latest date in the data.
 	Date time.Time `json:"date"`
 }
 
@@ -52,39 +51,38 @@ func NewPlan(c config.Fake, date time.Time) Plan {
 // Options are what Fill needs.
 type Options struct {
 	Store *store.DB
-	// UserHasher and AdminHasher hash the passwords, each of which is hashed once.
+	// UserHasher and AdminHasher hash the passwords, each only once.
 	UserHasher, AdminHasher password.Hasher
 	// Settings are the rules that the data obeys.
 	Settings config.Service
-	// Progress is told how many of all records are written. It may be nil.
+	// Progress is called with the number of written records and the total. It may be nil.
 	Progress func(done, total int)
 }
 
 // Result says what Fill did.
 type Result struct {
-	// Plan is what was written. It is not the one that was asked for if an earlier
-	// fill had been interrupted.
+	// Plan is the plan of the data. It differs from the requested one if an interrupted fill was
+	// resumed.
 	Plan Plan
-	// Resumed says that an earlier fill had been interrupted.
+	// Resumed is true if an interrupted fill was resumed.
 	Resumed bool
 }
 
-// valueName is the name of the cluster's value that says how far a fill is.
+// valueName is the name of the cluster value with the state of a fill.
 const valueName = "fake"
 
-// state is how far a fill is.
+// state is the progress of a fill.
 type state struct {
 	Plan
-	// Next is the step to do next. Steps is how many there are in all, by which a
-	// program that would do other steps is recognised.
+	// Next is the next step. Steps is the total number, which detects programs with different
+	// steps.
 	Next  int `json:"next"`
 	Steps int `json:"steps"`
 }
 
 func (s state) done() bool { return s.Next >= s.Steps }
 
-// Fill makes up data in a database that has none, or goes on with a fill that was
-// interrupted.
+// Fill generates data in an empty database, or resumes an interrupted fill.
 func Fill(ctx context.Context, o Options, plan Plan) (Result, error) {
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
@@ -130,8 +128,7 @@ func Clear(ctx context.Context, db *store.DB) error {
 	return db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return swap(ctx, tx, raw, encode(s)) })
 }
 
-// begun returns how far a fill is, in both forms; the first one is nil if there
-// never was one.
+// begun returns the stored state, raw and decoded; raw is nil if there is none.
 func begun(ctx context.Context, db *store.DB) (raw []byte, s state, err error) {
 	err = db.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		raw, err = store.FindValue(ctx, r, valueName)
@@ -175,12 +172,12 @@ func emptiness(ctx context.Context, r store.Reader) error {
 
 // step is a part of the work that one transaction does.
 type step struct {
-	// records is how many of the records that are counted it writes.
+	// records is how many of the counted records it writes.
 	records int
 	do      func(ctx context.Context, tx store.Tx) error
 }
 
-// run does the steps that are left.
+// run executes the remaining steps.
 func (w *world) run(ctx context.Context, steps []step, raw []byte, s state) error {
 	total, done := 0, 0
 	for i, step := range steps {
@@ -259,7 +256,7 @@ func (w *world) steps() []step {
 	return steps
 }
 
-// How many records of a kind one step writes.
+// The number of records of a kind per step.
 const (
 	userBlock    = 250
 	requestBlock = 1000
@@ -267,16 +264,16 @@ const (
 	messageBlock = 1000
 )
 
-// tenth is the number of users who are the members of the first group.
+// tenth is the number of members of the first group, a tenth of the users.
 func (w *world) tenth() int64 { return int64(max(1, w.Users/10)) }
 
-// random returns the numbers from which one part of the data is made: always the
-// same for the same part.
+// random returns the generator for one part of the data, always with the same seed for the same
+// part.
 func (w *world) random(part uint64, first int64) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(w.Seed), part<<48|uint64(first)))
 }
 
-// The parts of the data that have numbers of their own.
+// The parts of the data, each with a random generator of its own.
 const (
 	partUsers uint64 = iota
 	partRequests
@@ -294,8 +291,7 @@ func (w *world) ago(d time.Duration) time.Time {
 
 const day = 24 * time.Hour
 
-// lately returns a date of the last three weeks: requests of that age have not
-// expired.
+// lately returns a date in the last three weeks, so that requests have not expired.
 func (w *world) lately(random *rand.Rand) time.Time {
 	return w.ago(time.Hour + time.Duration(random.Int64N(int64(20*day))))
 }

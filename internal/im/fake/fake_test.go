@@ -77,7 +77,7 @@ func query(t *testing.T, db *store.DB, text string) []string {
 	return rows
 }
 
-// wantNone fails for each row of queries that look for what must not be.
+// wantNone fails for each row of the queries.
 func wantNone(t *testing.T, db *store.DB, queries map[string]string) {
 	t.Helper()
 	for what, text := range queries {
@@ -92,7 +92,7 @@ func count(t *testing.T, db *store.DB, from string) string {
 	return strings.TrimPrefix(query(t, db, "SELECT count(*) AS n FROM "+from)[0], "n=")
 }
 
-// TestStory checks who is what in a database of 600 users.
+// TestStory checks the contents of a database with 600 users.
 func TestStory(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		db := open()
@@ -140,8 +140,7 @@ func find(t *testing.T, db *store.DB, id int64) store.User {
 	return users[0]
 }
 
-// TestInvariants checks what the rules of the domain promise, for few users and
-// for many.
+// TestInvariants checks invariants of the rules, for few users and for many.
 func TestInvariants(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		for _, users := range []int{0, 1, 2, 9, 30, 300} {
@@ -189,7 +188,7 @@ var invariants = map[string]string{
 		"UNION ALL SELECT group_id FROM group_member WHERE join_date > %[1]d UNION ALL SELECT owner_id FROM relationship WHERE establishment_date > %[1]d", date.UnixMilli()),
 }
 
-// dump returns everything but the hashes, which are salted.
+// dump returns all rows without the hashes, which are salted.
 func dump(t *testing.T, db *store.DB) map[string][]string {
 	t.Helper()
 	tables := map[string][]string{}
@@ -222,7 +221,7 @@ func TestSameSeedSameRows(t *testing.T) {
 	})
 }
 
-// TestInterruption ends a fill after each of its steps and goes on with it.
+// TestInterruption interrupts a fill after each of its steps and resumes it.
 func TestInterruption(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		plan := fake.Plan{Users: 300, Groups: 5, Messages: 100, Seed: 9, Date: date}
@@ -243,7 +242,7 @@ func TestInterruption(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			// What an interrupted fill was meant to be counts, not what is asked for now.
+			// The plan of the interrupted fill is used, not the requested one.
 			plan := plan
 			plan.Users = 7
 			_, err = fake.Fill(ctx, options(parts), plan)
@@ -257,7 +256,7 @@ func TestInterruption(t *testing.T) {
 	})
 }
 
-// TestTogether fills one database from several places at once.
+// TestTogether fills one database concurrently.
 func TestTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		plan := fake.Plan{Users: 300, Groups: 5, Messages: 100, Seed: 9, Date: date}
@@ -307,7 +306,7 @@ func TestNotEmptyAndClear(t *testing.T) {
 				t.Errorf("%s: %s rows are left, want %s", table, got, want)
 			}
 		}
-		// The guest is there already.
+		// The guest exists already.
 		fill(t, db, plan)
 		if diff := cmp.Diff(before, dump(t, db)); diff != "" {
 			t.Error(diff)
@@ -339,7 +338,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// TestRulesOnTop does with made-up users and groups what the rules allow.
+// TestRulesOnTop applies the rules to generated users and groups.
 func TestRulesOnTop(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		db := open()

@@ -10,11 +10,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// secondType is the type of groups that anybody may join who answers a question.
+// secondType is the type of groups that users join by answering a question.
 const secondType int64 = 1
 
-// groupTypes makes the second type, and room in the first one for the members of
-// the first group.
+// groupTypes creates the second type, and raises the member limit of the first for the first group.
 func (w *world) groupTypes(ctx context.Context, tx store.Tx) error {
 	if err := store.EnsureGroupType(ctx, tx, group.DefaultType()); err != nil {
 		return err
@@ -36,7 +35,7 @@ func (w *world) groupTypes(ctx context.Context, tx store.Tx) error {
 	})
 }
 
-// firstGroup makes group 1, which belongs to user 1, and its question.
+// firstGroup creates group 1, owned by user 1, and its question.
 func (w *world) firstGroup(ctx context.Context, tx store.Tx) error {
 	created := w.ago(60 * day)
 	limits := w.Settings.Group.Question
@@ -92,7 +91,7 @@ func (w *world) firstGroupMembers(ctx context.Context, tx store.Tx, first, last 
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, w.Date, numbers(first, last)...)
 }
 
-// invitations makes user 1 invite users to group 1.
+// invitations creates invitations of user 1 to group 1.
 func (w *world) invitations(ctx context.Context, tx store.Tx, first, last int64) error {
 	random := w.random(partInvitations, first)
 	var invitations []store.GroupInvitation
@@ -114,7 +113,7 @@ func (w *world) invitations(ctx context.Context, tx store.Tx, first, last int64)
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedGroupInvitations, w.Date, numbers(first, last)...)
 }
 
-// joinRequests makes users ask to be let into group 1.
+// joinRequests creates requests to join group 1.
 func (w *world) joinRequests(ctx context.Context, tx store.Tx, first, last int64) error {
 	random := w.random(partJoinRequests, first)
 	var requests []store.GroupJoinRequest
@@ -133,7 +132,7 @@ func (w *world) joinRequests(ctx context.Context, tx store.Tx, first, last int64
 	return store.BumpUserVersion(ctx, tx, store.VersionSentGroupJoinRequests, w.Date, numbers(first, last)...)
 }
 
-// blockedUsers makes user 1 keep users out of group 1.
+// blockedUsers blocks users from group 1.
 func (w *world) blockedUsers(ctx context.Context, tx store.Tx, first, last int64) error {
 	var blocked []store.GroupBlockedUser
 	for id := first; id <= last; id++ {

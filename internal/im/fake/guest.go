@@ -10,8 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// The administrator who may look at everything and add to it, but change and
-// delete nothing.
+// An administrator who may query and create everything, but neither change nor delete anything.
 const (
 	GuestLoginName = "guest"
 	GuestPassword  = "guest"
@@ -51,7 +50,7 @@ func (w *world) guest(ctx context.Context, tx store.Tx) error {
 	})
 }
 
-// free returns the smallest positive id that is not taken.
+// free returns the smallest positive id that is not in use.
 func free(taken []int64) int64 {
 	id := int64(1)
 	for slices.Contains(taken, id) {

@@ -11,11 +11,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// chatMessages is how many messages, the first ones, the chatters exchange.
+// chatMessages is how many messages, the first ones, are between chatters.
 const chatMessages = 500
 
-// messages makes messages, the older ones first, and notes that their senders
-// have read the conversations.
+// messages creates messages, in order of time, and sets the read dates of their senders.
 func (w *world) messages(ctx context.Context, tx store.Tx, first, last int64) error {
 	random := w.random(partMessages, first)
 	settings, receipts := w.Settings.Message, w.Settings.Conversation.ReadReceipt
@@ -46,10 +45,10 @@ func (w *world) messages(ctx context.Context, tx store.Tx, first, last int64) er
 	return store.PutConversations(ctx, tx, store.ReadDates{Private: private, Members: members})
 }
 
-// message makes a message that its sender may send.
+// message returns a message that its sender may send.
 func (w *world) message(random *rand.Rand, id int64) store.Message {
 	m := store.Message{ID: id, Text: new(within(pick(random, lines), w.Settings.Message.MaxTextLimit))}
-	// The last month is divided among all messages.
+	// The messages are spread over the last month.
 	m.DeliveryDate = w.ago(30*day - time.Duration(float64(30*day)*float64(id)/float64(w.Messages+1)))
 	users := int64(w.Users)
 	if id <= chatMessages {
@@ -68,8 +67,8 @@ func (w *world) message(random *rand.Rand, id int64) store.Message {
 	return m
 }
 
-// pair returns two of the first users of whom the one may write to the other.
-// People write to those whom they know, who are near.
+// pair returns a sender and a target among the first users who may write to each other. Users with
+// near ids know each other.
 func (w *world) pair(random *rand.Rand, users int64) (sender, target int64) {
 	for {
 		sender = 1 + random.Int64N(users)
@@ -83,7 +82,7 @@ func (w *world) pair(random *rand.Rand, users int64) (sender, target int64) {
 	}
 }
 
-// number gives a message its number if messages have numbers.
+// number sets the sequence number of a message if these are enabled.
 func (w *world) number(ctx context.Context, tx store.Tx, m *store.Message) error {
 	var n int32
 	var err error

@@ -8,7 +8,7 @@ import (
 	"example.org/app/internal/im/check"
 )
 
-// What made-up users are called and say.
+// Names and texts of generated users.
 var (
 	firstNames = []string{
 		"Ada", "Alan", "Alice", "Amir", "Anna", "Aoife", "Bela", "Ben", "Chen", "Clara", "Diego", "Elif", "Emil", "Eva", "Femi", "Finn",
@@ -39,7 +39,7 @@ var (
 
 func pick(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }
 
-// within cuts off what a limit does not allow; 0 is no limit.
+// within truncates a text to a limit; 0 means no limit.
 func within(text string, limit int32) string {
 	for limit > 0 && check.Length(text) > int(limit) {
 		runes := []rune(text)

@@ -19,8 +19,8 @@ const chatters = 10
 // second type as well.
 const organiserRole int64 = 1
 
-// plain reports whether a user has no part in the first group or its story, so
-// that anything may have happened to the account.
+// plain reports whether the first group does not involve a user, so that the account may be deleted
+// or inactive.
 func (w *world) plain(user int64) bool { return user > max(chatters, 5*w.tenth()) }
 
 func (w *world) deleted(user int64) bool  { return w.plain(user) && user%101 == 0 }
@@ -35,8 +35,7 @@ func (w *world) blocks(owner, other int64) bool {
 	return w.plain(owner) && owner%50 == 0 && other == owner-1
 }
 
-// beginning makes sure that nothing is there yet and makes what everything else
-// needs.
+// beginning checks that the database is empty and creates the common prerequisites.
 func (w *world) beginning(ctx context.Context, tx store.Tx) error {
 	if err := emptiness(ctx, tx); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (w *world) beginning(ctx context.Context, tx store.Tx) error {
 	return w.guest(ctx, tx)
 }
 
-// users makes users and the relationships among them, and those to user 1.
+// users creates users and the relationships among them, and those to user 1.
 func (w *world) users(ctx context.Context, tx store.Tx, first, last int64) error {
 	random := w.random(partUsers, first)
 	users := make([]store.User, 0, last-first+1)
@@ -84,7 +83,7 @@ func (w *world) user(random *rand.Rand, id int64) store.User {
 		ID: id, Password: w.userHash, Name: within(pick(random, firstNames)+" "+pick(random, lastNames), limits.MaxNameLength),
 		Intro: within(pick(random, intros), limits.MaxIntroLength), IsActive: !w.inactive(id),
 		ProfileAccessStrategy: store.ProfileAccessStrategy(max(0, random.IntN(12)-9)),
-		// Those who came first have the smaller ids.
+		// Earlier users have smaller ids.
 		RegistrationDate: w.ago(365*day - time.Duration(float64(300*day)*float64(id)/float64(w.Users))),
 		LastUpdatedDate:  w.Date,
 	}
@@ -100,7 +99,7 @@ func (w *world) user(random *rand.Rand, id int64) store.User {
 	return u
 }
 
-// familyGroup is the group of user 1 into which every fifth friend goes as well.
+// familyGroup is a relationship group of user 1 with every fifth friend.
 const familyGroup int32 = 1
 
 func (w *world) family(ctx context.Context, tx store.Tx) error {
@@ -113,8 +112,7 @@ func (w *world) family(ctx context.Context, tx store.Tx) error {
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, w.Date, 1)
 }
 
-// relationships returns what users know of each other, and what those who are
-// friends of user 1 and that user know of each other.
+// relationships returns the relationships among users, and those with user 1 in both directions.
 func (w *world) relationships(random *rand.Rand, first, last int64) []store.Relationship {
 	var list []store.Relationship
 	known := map[store.RelationshipKey]bool{}
@@ -129,7 +127,7 @@ func (w *world) relationships(random *rand.Rand, first, last int64) []store.Rela
 			list = append(list, store.Relationship{RelationshipKey: key, EstablishmentDate: date})
 		}
 	}
-	// The friends of user 1 are those of the first group and nobody else.
+	// The friends of user 1 are the members of the first group.
 	first = max(first, 2)
 	for id := first; id <= last; id++ {
 		if id <= w.tenth() {
@@ -174,7 +172,7 @@ func (w *world) relate(ctx context.Context, tx store.Tx, list []store.Relationsh
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, w.Date, owners...)
 }
 
-// friendRequests makes users ask user 1 to become friends.
+// friendRequests creates friend requests to user 1.
 func (w *world) friendRequests(ctx context.Context, tx store.Tx, first, last int64) error {
 	random := w.random(partRequests, first)
 	var requests []store.FriendRequest

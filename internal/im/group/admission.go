@@ -21,20 +21,19 @@ func checkCount(field string, userIDs []int64) error {
 	return nil
 }
 
-// Newcomers are users who shall join a group.
+// Newcomers are new members of a group.
 type Newcomers struct {
 	UserIDs []int64
-	// Name is what the group calls them; nil is nothing.
+	// Name is their name in the group; nil means none.
 	Name *string
-	// Role is that of a plain member if it is nil.
+	// Role is their role; nil means plain member.
 	Role *store.GroupMemberRole
-	// MuteEndDate is until when they may not speak; nil is not at all.
+	// MuteEndDate is the end of their mute; nil means none.
 	MuteEndDate *time.Time
 }
 
-// AddBy lets users into a group on behalf of a requester, all of them or
-// none. Users add themselves alone, where the type of the group lets everybody
-// in; others are added where the type asks for nobody's consent.
+// AddBy adds users to a group on behalf of a requester, all or none. Users may add only themselves
+// where the type of the group lets everybody join, and others where the type requires no consent.
 func (m *Members) AddBy(ctx context.Context, requester, groupID int64, n Newcomers) error {
 	if err := checkCount("userIds", n.UserIDs); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (m *Members) AddBy(ctx context.Context, requester, groupID int64, n Newcome
 	})
 }
 
-// mayJoin refuses users who cannot get into the group just by wanting to.
+// mayJoin returns an error if users cannot join the group by themselves.
 func (at standing) mayJoin() error {
 	switch at.kind.JoinStrategy {
 	case store.JoinByMembershipRequest:
@@ -95,7 +94,7 @@ func (at standing) mayJoin() error {
 	}
 }
 
-// mayAdd refuses users who may not add others with a role.
+// mayAdd returns an error if the user may not add others with the role.
 func (at standing) mayAdd(role store.GroupMemberRole) error {
 	if InvitationNeedsApproval(at.kind.InvitationStrategy) {
 		return apierr.New(apierr.AddUserToGroupRequiringUsersApproval, "")
@@ -109,7 +108,7 @@ func (at standing) mayAdd(role store.GroupMemberRole) error {
 	return err
 }
 
-// admit adds members whom the group does not keep out.
+// admit adds members who are not blocked.
 func admit(ctx context.Context, tx store.Tx, at standing, now time.Time, members ...store.GroupMember) error {
 	users := convert(members, func(m store.GroupMember) int64 { return m.UserID })
 	blocked, err := store.FindGroupBlockedUsers(ctx, tx, store.GroupBlockedUserFilter{GroupIDs: []int64{at.group.ID}, UserIDs: users}, store.Page{Limit: 1})
@@ -122,8 +121,8 @@ func admit(ctx context.Context, tx store.Tx, at standing, now time.Time, members
 	return join(ctx, tx, at.group.ID, at.kind.GroupSizeLimit, now, members...)
 }
 
-// enter makes a plain member of a user who was invited or let in. It reports
-// false for one who is a member already.
+// enter adds an invited or accepted user as a plain member. joined is false if it already was a
+// member.
 func enter(ctx context.Context, tx store.Tx, groupID, userID int64, now time.Time) (joined bool, err error) {
 	at, err := standingOf(ctx, tx, groupID, userID)
 	switch {

@@ -53,8 +53,8 @@ func wantRefusal(t testing.TB, name string, err error, want apierr.Code) {
 	t.Errorf("%s: error %v, want %v", name, err, want)
 }
 
-// cast is a group of every role: 1 owns it, 2 manages it, 3 and 4 are members, 5 is a guest, 9 is a stranger, and 8 is
-// a blocked stranger.
+// cast is a group with every role: 1 owns it, 2 manages it, 3 and 4 are members, 5 is a guest, 9 is
+// no member, and 8 is no member and blocked.
 func (w *world) cast(t store.GroupType) int64 {
 	w.Helper()
 	id := w.groupOf(t, 1)
@@ -90,7 +90,7 @@ func TestAddMembersBy(t *testing.T) {
 	})
 }
 
-// whoMayAdd lets users of every role add somebody under every strategy.
+// whoMayAdd has users of every role add somebody under every strategy.
 func whoMayAdd(w *world) {
 	ctx := w.Context()
 	next := int64(100)

@@ -7,14 +7,13 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Attributes returns the user-defined attributes of a group by the names and with
-// the types that users know.
+// Attributes returns the user-defined attributes of a group in their public form.
 func (d *Directory) Attributes(g store.Group) map[string]any {
 	return value.ShowAttributes(g.Attributes, d.opts.Settings().Info.UserDefinedAttributes)
 }
 
-// mergeAttributes returns the attributes that are stored with a group and those
-// that a user wants to set besides, if the settings allow them.
+// mergeAttributes merges the attributes that a user wants to set into the stored ones, or returns
+// an error if the settings forbid it.
 func (d *Directory) mergeAttributes(stored, wanted map[string]any) (map[string]any, error) {
 	if len(wanted) == 0 {
 		return stored, nil

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Blocklist knows whom groups keep out.
+// Blocklist manages the blocked users of groups.
 type Blocklist struct {
 	records[store.GroupBlockedUserFilter, store.GroupBlockedUser]
 	now func() time.Time
@@ -21,8 +21,8 @@ func newBlocklist(db *store.DB, now func() time.Time) *Blocklist {
 	return &Blocklist{records[store.GroupBlockedUserFilter, store.GroupBlockedUser]{db, store.FindGroupBlockedUsers, store.CountGroupBlockedUsers}, now}
 }
 
-// Block keeps a user out of a group. A member stays one. blockDate is when
-// the block began; nil is now.
+// Block blocks a user from joining a group. A member stays one. blockDate is the start of the
+// block; nil means now.
 func (b *Blocklist) Block(ctx context.Context, u store.GroupBlockedUser, blockDate *time.Time) (store.GroupBlockedUser, error) {
 	now := b.now()
 	u.BlockDate = deref(blockDate, now)
@@ -85,14 +85,14 @@ func (b *Blocklist) unblock(ctx context.Context, tx store.Tx, keys []store.Group
 	return int64(len(groups)), store.BumpGroupVersions(ctx, tx, store.GroupBlocklist, groups, b.now())
 }
 
-// IsBlocked reports whether a group keeps a user out.
+// IsBlocked reports whether a group blocks a user.
 func IsBlocked(ctx context.Context, r store.Reader, groupID, userID int64) (bool, error) {
 	n, err := store.CountGroupBlocks(ctx, r, []store.GroupUserKey{{GroupID: groupID, UserID: userID}})
 	return n > 0, err
 }
 
-// BlockBy keeps a user out of a group on behalf of a requester. A member leaves
-// by it and therefore must have less power than the requester.
+// BlockBy blocks a user from a group on behalf of a requester. A member is removed and therefore
+// must rank below the requester.
 func (b *Blocklist) BlockBy(ctx context.Context, requester, groupID, userID int64) error {
 	if requester == userID {
 		return apierr.New(apierr.IllegalArgument, "userId: nobody can block oneself")
@@ -136,7 +136,7 @@ func (b *Blocklist) UnblockBy(ctx context.Context, requester, groupID, userID in
 	return lifted, err
 }
 
-// ListIDs returns the users whom a group keeps out.
+// ListIDs returns the blocked users of a group.
 func (b *Blocklist) ListIDs(ctx context.Context, groupID int64, since *time.Time) ([]int64, *time.Time, error) {
 	return list[int64]{
 		version: versionOfGroup(store.GroupBlocklist, groupID),

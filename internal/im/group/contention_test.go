@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// outcomes counts how often something went well and how often it was refused with each code.
+// outcomes counts successes, and refusals by code.
 type outcomes struct {
 	well    atomic.Int64
 	refused [10_000]atomic.Int64
@@ -35,7 +35,7 @@ func (o *outcomes) want(t testing.TB, well int64, code apierr.Code, refused int6
 	}
 }
 
-// TestContention lets many users act on the same things at once.
+// TestContention has many users act on the same objects concurrently.
 func TestContention(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		lastPlace(w)
@@ -46,7 +46,7 @@ func TestContention(t *testing.T) {
 	})
 }
 
-// lastPlace lets many users accept their invitations at once when one place is free.
+// lastPlace has many users accept their invitations concurrently while one place is free.
 func lastPlace(w *world) {
 	const n = 12
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, GroupSizeLimit: 3}, 1, 2)
@@ -73,7 +73,7 @@ func lastPlace(w *world) {
 	}
 }
 
-// answeredOnce answers one invitation, and one join request, many times at once.
+// answeredOnce answers one invitation, and one join request, many times concurrently.
 func answeredOnce(w *world) {
 	const n = 12
 	ctx := w.Context()
@@ -117,8 +117,8 @@ func answeredOnce(w *world) {
 	w.sound(id)
 }
 
-// ownerWhileHandingOver lets the owner hand the group over, leave, delete members and change things at once, while
-// the new owners leave, are removed and hand it over again.
+// ownerWhileHandingOver has the owner concurrently transfer the group, leave, remove members and
+// change it, while the new owners leave, are removed and transfer it again.
 func ownerWhileHandingOver(w *world) {
 	ctx := w.Context()
 	id := w.group(1, 2, 3, 4)
@@ -158,7 +158,7 @@ func ownerWhileHandingOver(w *world) {
 	}
 }
 
-// joinedOnce lets one user into a group by every door at once.
+// joinedOnce has one user join a group in every way concurrently.
 func joinedOnce(w *world) {
 	ctx := w.Context()
 	id := w.groupOf(store.GroupType{InvitationStrategy: store.InviteAllRequiringApproval, JoinStrategy: store.JoinByQuestion}, 1)
@@ -191,7 +191,7 @@ func joinedOnce(w *world) {
 	w.wantRoles(id, "1:OWNER 9:MEMBER ")
 }
 
-// deletedWhileJoining deletes a group while others get into it: nobody stays behind.
+// deletedWhileJoining deletes a group while others join it: no membership remains.
 func deletedWhileJoining(w *world) {
 	ctx := w.Context()
 	id := w.groupOf(store.GroupType{JoinStrategy: store.JoinByMembershipRequest}, 1)

@@ -10,16 +10,14 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Delete deletes the groups with these ids. Logically deleted groups stay with a
-// deletion date. In both cases all members leave, and what hooks delete goes as
-// well; invitations, requests, questions, blocked users and messages stay.
-// logically is what the caller asks for; nil asks the settings. The result
-// counts the groups that are gone or have got a deletion date.
+// Delete deletes the groups with these ids. Logically deleted groups stay with a deletion date. In
+// both cases all memberships and what hooks delete are deleted; invitations, requests, questions,
+// blocked users and messages stay. If logically is nil, the settings decide. It returns the number
+// of groups that were deleted or got a deletion date.
 //
-// Usually all of it is one transaction. Groups with very many members lose most
-// of them first, in transactions of their own, so that nobody else has to wait
-// for long: a deletion that is interrupted then leaves the group with fewer
-// members, and can be repeated.
+// Usually all of it is one transaction. Of groups with very many members, most are removed first,
+// in transactions of their own, so that other writers do not wait long: an interrupted deletion
+// leaves the group with fewer members, and can be repeated.
 func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *bool) (deleted int64, err error) {
 	how := deletion{directory: d, keep: deref(logically, d.opts.Settings().DeleteGroupLogicallyByDefault)}
 	for chunk := range slices.Chunk(distinct(slices.Clone(groupIDs)), groupBatch) {
@@ -32,8 +30,7 @@ func (d *Directory) Delete(ctx context.Context, groupIDs []int64, logically *boo
 	return deleted, nil
 }
 
-// DeleteBy deletes a group on behalf of its owner, as Delete does, and returns
-// who was a member.
+// DeleteBy deletes a group on behalf of its owner, as Delete does, and returns the former members.
 func (d *Directory) DeleteBy(ctx context.Context, requester, groupID int64) (members []int64, err error) {
 	how := deletion{
 		directory: d, keep: d.opts.Settings().DeleteGroupLogicallyByDefault,
@@ -50,18 +47,19 @@ func (d *Directory) DeleteBy(ctx context.Context, requester, groupID int64) (mem
 	return members, err
 }
 
-// deletion says how groups are deleted.
+// deletion configures how groups are deleted.
 type deletion struct {
 	directory *Directory
-	// keep leaves the groups with a deletion date.
+	// keep is true for logical deletion.
 	keep bool
-	// allowed refuses, at the beginning of each transaction; nil refuses nothing.
+	// allowed is called at the beginning of each transaction and may return an error; nil allows
+	// everything.
 	allowed func(ctx context.Context, tx store.Tx) error
-	// left is told who left, after that is committed; it may be nil.
+	// left is called with the removed members after the commit; it may be nil.
 	left func(userIDs []int64)
 }
 
-// write runs one transaction of the deletion, which returns who leaves by it.
+// write runs one transaction of the deletion. change returns the removed members.
 func (how deletion) write(ctx context.Context, change func(ctx context.Context, tx store.Tx) ([]int64, error)) error {
 	var users []int64
 	err := how.directory.store.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
@@ -82,7 +80,7 @@ func (how deletion) write(ctx context.Context, change func(ctx context.Context, 
 // groupBatch bounds how many groups a transaction deletes.
 const groupBatch = 1000
 
-// chunk deletes groups in as few transactions as their members allow.
+// chunk deletes groups in as few transactions as their numbers of members allow.
 func (how deletion) chunk(ctx context.Context, groupIDs []int64) (deleted int64, err error) {
 	var counts map[int64]int32
 	err = how.directory.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -111,7 +109,7 @@ func (how deletion) chunk(ctx context.Context, groupIDs []int64) (deleted int64,
 	return deleted, err
 }
 
-// DeleteAll deletes all groups that there are when it begins, see Delete.
+// DeleteAll deletes all groups that exist at the start, see Delete.
 func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int64, err error) {
 	var after *int64
 	for {
@@ -132,8 +130,8 @@ func (d *Directory) DeleteAll(ctx context.Context, logically *bool) (deleted int
 	}
 }
 
-// shrink removes members of a group, but not its owner, until a transaction can
-// delete the rest, and returns how many are left.
+// shrink removes members of a group, except its owner, until a transaction can delete the rest, and
+// returns how many are left.
 func (how deletion) shrink(ctx context.Context, groupID int64) (left int, err error) {
 	for {
 		err := how.directory.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -163,7 +161,7 @@ func (how deletion) shrink(ctx context.Context, groupID int64) (left int, err er
 	}
 }
 
-// groups deletes groups and what is left of their members.
+// groups deletes groups and their remaining members.
 func (how deletion) groups(ctx context.Context, groupIDs []int64) (deleted int64, err error) {
 	d := how.directory
 	now := d.now()

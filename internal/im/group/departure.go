@@ -10,9 +10,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// RemoveBy removes users from a group on behalf of a requester, all of
-// them or none, and returns those who were members. Everybody but the owner may
-// leave; others are removed by those who have more power than they.
+// RemoveBy removes users from a group on behalf of a requester, all or none, and returns the former
+// members. Everybody except the owner may leave; others are removed by higher-ranking members.
 func (m *Members) RemoveBy(ctx context.Context, requester, groupID int64, userIDs []int64) (removed []int64, err error) {
 	if err := checkCount("memberIds", userIDs); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (m *Members) RemoveBy(ctx context.Context, requester, groupID int64, userID
 	return removed, nil
 }
 
-// mayLeave refuses owners.
+// mayLeave returns an error for owners.
 func mayLeave(members []store.GroupMember) error {
 	for _, m := range members {
 		if m.Role == store.GroupOwner {
@@ -54,7 +53,7 @@ func mayLeave(members []store.GroupMember) error {
 	return nil
 }
 
-// mayRemove refuses a requester who has not more power than each of the members.
+// mayRemove returns an error if the requester does not rank above each of the members.
 func mayRemove(ctx context.Context, r store.Reader, requester, groupID int64, members []store.GroupMember) error {
 	at, err := managed(ctx, r, groupID, requester, apierr.NotGroupOwnerOrManagerToRemoveGroupMember)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Edit says what a user changes of a group. Nil fields stay as they are.
+// Edit is a user's change of a group. Nil fields stay unchanged.
 type Edit struct {
 	Name, Intro, Announcement *string
 	MinimumScore              *int32
 	TypeID                    *int64
 	MuteEndDate               *time.Time
-	// Attributes are added to those that the group has, or replace them.
+	// Attributes are merged into those of the group.
 	Attributes map[string]any
 }
 
@@ -25,10 +25,9 @@ func (e Edit) nothing() bool {
 	return e.Name == nil && e.Intro == nil && e.Announcement == nil && e.MinimumScore == nil && e.TypeID == nil && e.MuteEndDate == nil && len(e.Attributes) == 0
 }
 
-// UpdateBy changes a group on behalf of a requester, all that is asked for or
-// nothing, and reports whether the group differs afterwards. The type of the
-// group says who may change it; another type is given by the owner alone, if the
-// settings allow it.
+// UpdateBy changes a group on behalf of a requester, completely or not at all, and reports whether
+// anything changed. The type of the group defines who may change it; only the owner may change the
+// type, if the settings allow it.
 func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Edit) (changed bool, err error) {
 	if e.nothing() {
 		return false, nil
@@ -86,7 +85,7 @@ func (d *Directory) UpdateBy(ctx context.Context, requester, groupID int64, e Ed
 	return changed, err
 }
 
-// mayChangeType refuses a user who may not give the group another type.
+// mayChangeType returns an error if a user may not change the type of the group.
 func (o ownership) mayChangeType(ctx context.Context, r store.Reader, at standing, typeID int64) error {
 	if !at.owns() {
 		return apierr.New(apierr.NotGroupOwnerToUpdateGroupType, "")

@@ -53,7 +53,7 @@ func TestUpdateBy(t *testing.T) {
 	})
 }
 
-// whoMayUpdate lets users of every role change a group under every strategy.
+// whoMayUpdate has users of every role change a group under every strategy.
 func whoMayUpdate(w *world) {
 	for strategy, test := range map[store.GroupUpdateStrategy]struct {
 		able []int64

@@ -12,9 +12,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// CreateBy adds questions to a group on behalf of a requester, all of
-// them or none, and returns their ids in order. Their ids and groups are set by
-// it. The key remembers them; nil does not.
+// CreateBy adds questions to a group on behalf of a requester, all or none, and returns their ids
+// in order. It sets their ids and groups. The key is stored for repeated requests; nil means none.
 func (q *Questions) CreateBy(ctx context.Context, requester, groupID int64, questions []store.GroupQuestion, key *store.MessageKey) ([]int64, error) {
 	if len(questions) == 0 {
 		return nil, apierr.New(apierr.IllegalArgument, "questions: at least one question is needed")
@@ -54,7 +53,7 @@ func (q *Questions) CreateBy(ctx context.Context, requester, groupID int64, ques
 	return ids, nil
 }
 
-// mayExamine refuses questions for a group that nobody joins by answering some.
+// mayExamine returns an error if the group is not joined by answering questions.
 func (at standing) mayExamine() error {
 	if !at.active() {
 		return apierr.New(apierr.CreateGroupQuestionForInactiveGroup, "")
@@ -71,8 +70,7 @@ func (at standing) mayExamine() error {
 	}
 }
 
-// UpdateBy changes a question on behalf of a requester. It stays with its
-// group.
+// UpdateBy changes a question on behalf of a requester. It cannot move to another group.
 func (q *Questions) UpdateBy(ctx context.Context, requester, questionID int64, c store.GroupQuestionChange) error {
 	c.GroupID = nil
 	if c == (store.GroupQuestionChange{}) {
@@ -107,8 +105,7 @@ func (q *Questions) UpdateBy(ctx context.Context, requester, questionID int64, c
 	})
 }
 
-// DeleteBy removes those of the questions that a group has, on behalf of
-// a requester.
+// DeleteBy deletes those of the questions that belong to a group, on behalf of a requester.
 func (q *Questions) DeleteBy(ctx context.Context, requester, groupID int64, questionIDs []int64) error {
 	return q.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if _, err := managed(ctx, tx, groupID, requester, apierr.NotGroupOwnerOrManagerToDeleteGroupQuestion); err != nil {
@@ -125,18 +122,18 @@ func (q *Questions) DeleteBy(ctx context.Context, requester, groupID int64, ques
 	})
 }
 
-// Examination is what answers to the questions of a group are worth.
+// Examination is the result of answering questions of a group.
 type Examination struct {
 	GroupID int64
 	Score   int32
-	// Right are the questions that were answered rightly, in ascending order.
+	// Right are the questions with a correct answer, in ascending order.
 	Right []int64
-	// Joined is whether that was enough to get into the group.
+	// Joined is true if the score sufficed to join the group.
 	Joined bool
 }
 
-// Answer answers questions of a group on behalf of a user, who joins it as a plain
-// member if the right answers are worth enough.
+// Answer answers questions of a group on behalf of a user, who joins it as a plain member if the
+// score suffices.
 func (q *Questions) Answer(ctx context.Context, userID int64, answers map[int64]string) (Examination, error) {
 	if len(answers) == 0 {
 		return Examination{}, apierr.New(apierr.IllegalArgument, "questionIdToAnswer: at least one answer is needed")
@@ -191,7 +188,7 @@ func mayAnswer(ctx context.Context, r store.Reader, userID, groupID int64) (stan
 	return at, nil
 }
 
-// examine finds the right answers. All questions must be of one group.
+// examine evaluates the answers. All questions must be of one group.
 func examine(questions []store.GroupQuestion, answers map[int64]string) (Examination, error) {
 	result := Examination{GroupID: questions[0].GroupID}
 	var score int64

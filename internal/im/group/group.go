@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package group holds the rules about groups: who owns and joins them, what
-// their types allow, whom they keep out, and the questions, invitations and
-// requests that lead into them. Administrators and clients act through it.
+// Package group holds the rules about groups: ownership, membership, types, blocked users, and the
+// questions, invitations and requests for joining. Administrators and clients use it.
 //
-// It does not know the messages that are sent to groups; it only says who may
-// send any.
+// It does not know the messages to groups; it only decides who may send them.
 package group
 
 import (
@@ -20,33 +18,31 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Users tells what the rules about groups need to know of users.
+// Users provides the rules about users.
 type Users interface {
-	// GroupRole returns the role that says which groups a user may create and
-	// own. A user without account has the default role. It reports false for an
-	// account that is not active or was deleted, and for a role that does not
-	// exist any more. It is called inside transactions and must use r alone.
+	// GroupRole returns the role that defines which groups a user may create and own. A user
+	// without account has the default role. ok is false for an account that is inactive or deleted,
+	// and for a role that does not exist. It is called inside transactions and must use only r.
 	GroupRole(ctx context.Context, r store.Reader, userID int64) (role store.UserRole, ok bool, err error)
 }
 
-// Options are what a Directory is built from.
+// Options configure a Directory.
 type Options struct {
 	Store    *store.DB
 	IDs      *ids.Generator
 	Settings func() config.Group
 	Users    Users
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
-	// OnDelete are called in the transaction that deletes groups, logically or
-	// not, so that what belongs to them elsewhere goes with them. A function may be
-	// called more than once for a group.
+	// OnDelete are called in the transaction that deletes groups, logically or not, to delete
+	// dependent data. A function may be called more than once for a group.
 	OnDelete []func(ctx context.Context, tx store.Tx, groupIDs []int64) error
-	// Created and Deleted, which may be nil, are told how many groups were
-	// created or deleted after that is committed.
+	// Created and Deleted are called after the commit with the number of created or deleted groups.
+	// They may be nil.
 	Created, Deleted func(n int)
 }
 
-// Directory knows the groups of the cluster, and has the directories of what belongs to them.
+// Directory manages the groups of the cluster, and has the directories of their parts.
 type Directory struct {
 	records[store.GroupFilter, store.Group]
 	opts      Options
@@ -61,13 +57,13 @@ type Directory struct {
 	Questions    *Questions
 }
 
-// New makes a Directory and sees to it that the default type exists.
+// New returns a Directory and ensures that the default type exists.
 func New(ctx context.Context, opts Options) (*Directory, error) {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
 	db, settings := opts.Store, opts.Settings
-	// now is the time as the store keeps it.
+	// now returns the time with the precision of the store.
 	now := func() time.Time { return opts.Clock().UTC().Truncate(time.Millisecond) }
 	d := &Directory{
 		records: records[store.GroupFilter, store.Group]{db, store.FindGroups, store.CountGroups},
@@ -80,30 +76,29 @@ func New(ctx context.Context, opts Options) (*Directory, error) {
 	return d, d.Types.ensureDefault(ctx)
 }
 
-// Creation says what a new group shall be. Nil fields get values or stay unset.
+// Creation defines a new group. Nil fields get defaults or stay unset.
 type Creation struct {
-	// TypeID is the type; nil is the default type.
+	// TypeID is the type; nil means the default type.
 	TypeID    *int64
 	CreatorID int64
-	// OwnerID is who owns the group; nil is the creator.
+	// OwnerID is the owner; nil means the creator.
 	OwnerID                   *int64
 	Name, Intro, Announcement *string
 	MinimumScore              int32
 	CreationDate              *time.Time
 	DeletionDate              *time.Time
 	MuteEndDate               *time.Time
-	// IsActive is whether the group is active; nil asks the settings.
+	// IsActive is true if the group is active; nil means the setting.
 	IsActive *bool
-	// Attributes are what an application keeps with the group, by the names that
-	// clients use, as far as the settings allow it.
+	// Attributes are user-defined attributes, by the names that clients use, as far as the settings
+	// allow them.
 	Attributes map[string]any
-	// Key remembers the request that creates the group; nil does not.
+	// Key is stored as the key of the request that creates the group; nil means none.
 	Key *store.MessageKey
 }
 
-// Create makes a group and its owner the first member. The role of the creator
-// decides which types of groups, and how many, are allowed; the owner must not
-// exceed what its own role allows either.
+// Create creates a group with its owner as the first member. The role of the creator limits the
+// types and the number of groups, and so does the role of the owner.
 func (d *Directory) Create(ctx context.Context, c Creation) (store.Group, error) {
 	now := d.now()
 	id, err := d.opts.IDs.NextContext(ctx)
@@ -171,7 +166,7 @@ func deref[T any](p *T, otherwise T) T {
 	return otherwise
 }
 
-// checkGroup checks values of a group that do not depend on others.
+// checkGroup validates the independent values of a group.
 func checkGroup(minimumScore *int32, creation, deletion *time.Time, now time.Time) error {
 	if minimumScore != nil && *minimumScore < 0 {
 		return apierr.New(apierr.IllegalArgument, "minimumScore: %d must be at least 0", *minimumScore)
@@ -199,9 +194,8 @@ func (d *Directory) Count(ctx context.Context, f store.GroupFilter) (n int64, er
 	return n, err
 }
 
-// Update changes the groups with these ids, all of them or none. A new owner
-// becomes the one owner among the members, and whoever was it becomes a plain
-// member. The last-updated date is set by the change.
+// Update changes the groups with these ids, all or none. A new owner replaces the former one, who
+// becomes a plain member. It sets the last-updated date.
 func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupChange) (store.UpdateResult, error) {
 	c.LastUpdatedDate = nil
 	if c == (store.GroupChange{}) {
@@ -241,7 +235,7 @@ func (d *Directory) Update(ctx context.Context, groupIDs []int64, c store.GroupC
 	return result, err
 }
 
-// mayUpdate checks a change against the groups that it would change.
+// mayUpdate validates a change against the groups to be changed.
 func mayUpdate(ctx context.Context, tx store.Tx, groups []store.Group, c store.GroupChange) error {
 	var limit int32
 	if c.TypeID != nil {
@@ -286,7 +280,8 @@ func idsOf(groups []store.Group) []int64 {
 	return list
 }
 
-// Get returns a group that was not deleted, in the transaction of another rule.
+// Get returns a group, in the caller's transaction; the boolean is false if there is none or it was
+// deleted.
 func Get(ctx context.Context, r store.Reader, groupID int64) (store.Group, bool, error) {
 	live := false
 	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: []int64{groupID}, Deleted: &live}, store.Page{})

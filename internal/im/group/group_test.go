@@ -107,7 +107,7 @@ func key(groupID, userID int64) store.GroupUserKey {
 	return store.GroupUserKey{GroupID: groupID, UserID: userID}
 }
 
-// roles returns who is what in a group, in the order of the users.
+// roles returns the members of a group with their roles, by user.
 func (w *world) roles(groupID int64) string {
 	w.Helper()
 	text := ""
@@ -125,8 +125,8 @@ func (w *world) wantRoles(groupID int64, want string) {
 	w.sound(groupID)
 }
 
-// sound checks what always holds of a group that was not deleted: one owner,
-// who is the group's, and as many members as the version record says.
+// sound checks the invariants of a group: one owner, who is the group's, and as many members as the
+// version record says.
 func (w *world) sound(groupID int64) {
 	w.Helper()
 	w.read(func(ctx context.Context, r store.Reader) error {
@@ -165,8 +165,7 @@ func wantCode(t testing.TB, err error, want apierr.Code) {
 	}
 }
 
-// versions returns the dates of a group's parts, and bumped what a change of
-// them looks like.
+// versions returns the versions of a group's parts; bumped is a changed version.
 func (w *world) versions(groupID int64) map[string]time.Time {
 	w.Helper()
 	parts := []store.GroupPart{store.GroupInfo, store.GroupMembers, store.GroupBlocklist, store.GroupJoinRequests, store.GroupQuestions, store.GroupInvitations}
@@ -186,8 +185,8 @@ func (w *world) versions(groupID int64) map[string]time.Time {
 	return all
 }
 
-// wantBumps runs a change and checks which versions of a group and of users it
-// raises: "members joined_groups:7".
+// wantBumps runs a change and checks which versions of a group and of users it increments: "members
+// joined_groups:7".
 func (w *world) wantBumps(groupID int64, userIDs []int64, change func() error, want ...string) {
 	w.Helper()
 	userVersions := func() map[string]time.Time {
@@ -273,7 +272,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// TestRights lets users of several roles create and take over groups.
+// TestRights has users of several roles create and take over groups.
 func TestRights(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		club := must(w.Types.Create(w.Context(), store.GroupType{Name: "CLUB", GroupSizeLimit: 10}))(w)
@@ -430,7 +429,7 @@ func TestDelete(t *testing.T) {
 		if g.DeletionDate == nil || !g.DeletionDate.Equal(w.clock()) || !g.IsActive || g.LastUpdatedDate.Equal(w.clock()) {
 			w.Errorf("logically deleted: %+v", g)
 		}
-		// What the deletion leaves.
+		// The rows left by the deletion.
 		left := []int{
 			len(must(w.Questions.Find(ctx, store.GroupQuestionFilter{}, 9, 0))(w)), len(must(w.Blocklist.Find(ctx, store.GroupBlockedUserFilter{}, 9, 0))(w)),
 			len(must(w.Invitations.Find(ctx, InvitationFilter{}, 9, 0))(w)), len(must(w.JoinRequests.Find(ctx, JoinRequestFilter{}, 9, 0))(w)),
@@ -458,7 +457,7 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// TestDeleteHookFails proves that a hook that fails undoes the deletion.
+// TestDeleteHookFails proves that a failing hook rolls the deletion back.
 func TestDeleteHookFails(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		a := w.group(1, 2)
@@ -474,7 +473,7 @@ func TestDeleteHookFails(t *testing.T) {
 	})
 }
 
-// TestDeleteBig deletes a group whose members do not fit into one transaction.
+// TestDeleteBig deletes a group with more members than one transaction deletes.
 func TestDeleteBig(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()

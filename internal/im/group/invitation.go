@@ -14,16 +14,16 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Invitation is an invitation to a group as of now: its status says whether it
-// has expired.
+// Invitation is an invitation to a group with its current status, which may be expired.
 type Invitation struct {
 	store.GroupInvitation
-	// ExpirationDate is until when it can be answered; nil is for ever.
+	// ExpirationDate is the end of its validity; nil means none.
 	ExpirationDate *time.Time
 }
 
-// Invitations knows the invitations to groups. Nobody joins or leaves a group by what is done to the records; whether the group exists, and
-// who may ask whom, is checked by what users do with them.
+// Invitations manages the invitations to groups. Its administrative functions change only records:
+// they neither add nor remove members, nor check groups and permissions; the functions for users
+// do.
 type Invitations struct {
 	*request.Book[store.GroupInvitation, Invitation, store.GroupInvitationFilter, store.GroupInvitationChange]
 	store    *store.DB
@@ -68,7 +68,7 @@ func newInvitations(db *store.DB, generator *ids.Generator, now func() time.Time
 	}), db, now, settings}
 }
 
-// invitationsChanged notes that those concerned have an old copy.
+// invitationsChanged increments the versions of the affected lists.
 func invitationsChanged(ctx context.Context, tx store.Tx, now time.Time, invitations ...store.GroupInvitation) error {
 	var groups, inviters, invitees []int64
 	for _, v := range invitations {
@@ -83,11 +83,11 @@ func invitationsChanged(ctx context.Context, tx store.Tx, now time.Time, invitat
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedGroupInvitations, now, distinct(invitees)...)
 }
 
-// InvitationFilter selects invitations to groups as they stand now.
+// InvitationFilter selects invitations to groups by their current status.
 type InvitationFilter = request.Filter[store.GroupInvitationFilter]
 
-// Send asks a user to join a group on behalf of an inviter, whose role must be
-// one that the type of the group lets invite. The key remembers it; nil does not.
+// Send invites a user to a group on behalf of an inviter, whose role must be allowed to by the type
+// of the group. The key is stored for repeated requests; nil means none.
 func (i *Invitations) Send(ctx context.Context, inviter, groupID, invitee int64, content string, key *store.MessageKey) (Invitation, error) {
 	if err := check.UserID("inviteeId", invitee); err != nil {
 		return Invitation{}, err
@@ -132,8 +132,8 @@ func mayInvite(ctx context.Context, r store.Reader, v store.GroupInvitation) err
 	return nil
 }
 
-// Recall takes back an invitation that is not answered yet on behalf
-// of its sender or of somebody who manages the group, as the settings allow.
+// Recall recalls a pending invitation on behalf of its sender or of a manager of the group,
+// depending on the settings.
 func (i *Invitations) Recall(ctx context.Context, requester, id int64) (Invitation, error) {
 	settings := i.settings()
 	if !settings.AllowRecallPendingInvitationByOwnerAndManager && !settings.AllowRecallPendingInvitationBySender {
@@ -162,9 +162,8 @@ func mayRecall(ctx context.Context, r store.Reader, requester int64, v *store.Gr
 	return err
 }
 
-// Reply answers an invitation on behalf of the invitee: with
-// accepted, declined or ignored. Whoever accepts joins the group as a plain
-// member, unless the invitee is in it already; joined reports it.
+// Reply answers an invitation on behalf of the invitee: with accepted, declined or ignored.
+// Accepting adds the invitee as a plain member; joined is true if that is new.
 func (i *Invitations) Reply(ctx context.Context, invitee, id int64, status store.RequestStatus, reason *string) (answered Invitation, joined bool, err error) {
 	if err := i.CheckAnswer(status, reason); err != nil {
 		return Invitation{}, false, err
@@ -188,7 +187,7 @@ func (i *Invitations) Reply(ctx context.Context, invitee, id int64, status store
 	return answered, joined && err == nil, err
 }
 
-// ListOfGroup returns the invitations to a group to somebody who manages it.
+// ListOfGroup returns the invitations to a group for one of its managers.
 func (i *Invitations) ListOfGroup(ctx context.Context, requester, groupID int64, since *time.Time) ([]Invitation, *time.Time, error) {
 	l := i.list(versionOfGroup(store.GroupInvitations, groupID), store.GroupInvitationFilter{GroupIDs: []int64{groupID}})
 	l.allowed = managedBy(requester, groupID, apierr.NotGroupOwnerOrManagerToQueryGroupInvitation)
@@ -201,7 +200,7 @@ func (i *Invitations) ListSent(ctx context.Context, userID int64, since *time.Ti
 	return i.list(version, store.GroupInvitationFilter{InviterIDs: []int64{userID}}).read(ctx, i.store, since)
 }
 
-// ListReceived returns the invitations that a user has got.
+// ListReceived returns the invitations that a user received.
 func (i *Invitations) ListReceived(ctx context.Context, userID int64, since *time.Time) ([]Invitation, *time.Time, error) {
 	version := versionOfUser(store.VersionReceivedGroupInvitations, userID)
 	return i.list(version, store.GroupInvitationFilter{InviteeIDs: []int64{userID}}).read(ctx, i.store, since)

@@ -48,7 +48,7 @@ func TestInvite(t *testing.T) {
 	})
 }
 
-// whoMayInvite lets users of every role invite somebody under every strategy.
+// whoMayInvite has users of every role invite somebody under every strategy.
 func whoMayInvite(w *world) {
 	for strategy, test := range map[store.GroupInvitationStrategy]struct {
 		able []int64
@@ -139,7 +139,7 @@ func TestReplyToInvitation(t *testing.T) {
 		}, "invitations", "sent_group_invitations:3", "received_group_invitations:9", "members", "joined_groups:9")
 		w.wantRoles(id, "1:OWNER 2:MANAGER 3:MEMBER 4:MEMBER 5:GUEST 9:MEMBER ")
 		reply(9, first, store.RequestDeclined, false, apierr.UpdateNonPendingGroupInvitation)
-		// One who is in the group already joins it once.
+		// A member who accepts does not join again.
 		reply(9, second, store.RequestAccepted, false, 0)
 
 		full := invite(10)

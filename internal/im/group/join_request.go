@@ -13,16 +13,16 @@ import (
 	"example.org/app/internal/store"
 )
 
-// JoinRequest is a request to be let into a group as of now: its status says
-// whether it has expired.
+// JoinRequest is a request to join a group with its current status, which may be expired.
 type JoinRequest struct {
 	store.GroupJoinRequest
-	// ExpirationDate is until when it can be answered; nil is for ever.
+	// ExpirationDate is the end of its validity; nil means none.
 	ExpirationDate *time.Time
 }
 
-// JoinRequests knows the requests to join groups. Nobody joins or leaves a group by what is done to the records; whether the group exists, and
-// who may ask whom, is checked by what users do with them.
+// JoinRequests manages the requests to join groups. Its administrative functions change only
+// records: they neither add nor remove members, nor check groups and permissions; the functions for
+// users do.
 type JoinRequests struct {
 	*request.Book[store.GroupJoinRequest, JoinRequest, store.GroupJoinRequestFilter, store.GroupJoinRequestChange]
 	store    *store.DB
@@ -67,7 +67,7 @@ func newJoinRequests(db *store.DB, generator *ids.Generator, now func() time.Tim
 	}), db, now, settings}
 }
 
-// joinRequestsChanged notes that those concerned have an old copy.
+// joinRequestsChanged increments the versions of the affected lists.
 func joinRequestsChanged(ctx context.Context, tx store.Tx, now time.Time, requests ...store.GroupJoinRequest) error {
 	var groups, requesters []int64
 	for _, v := range requests {
@@ -79,10 +79,11 @@ func joinRequestsChanged(ctx context.Context, tx store.Tx, now time.Time, reques
 	return store.BumpUserVersion(ctx, tx, store.VersionSentGroupJoinRequests, now, distinct(requesters)...)
 }
 
-// JoinRequestFilter selects requests to join groups as they stand now.
+// JoinRequestFilter selects join requests by their current status.
 type JoinRequestFilter = request.Filter[store.GroupJoinRequestFilter]
 
-// Send asks those who manage a group on behalf of a requester to be let in. The key remembers it; nil does not.
+// Send requests to join a group on behalf of a requester. The key is stored for repeated requests;
+// nil means none.
 func (j *JoinRequests) Send(ctx context.Context, requester, groupID int64, content string, key *store.MessageKey) (JoinRequest, error) {
 	v := store.GroupJoinRequest{GroupID: groupID, RequesterID: requester, Content: content}
 	return j.Ask(ctx, v, key, func(ctx context.Context, tx store.Tx) error { return mayAsk(ctx, tx, requester, groupID) })
@@ -117,8 +118,7 @@ func mayAsk(ctx context.Context, r store.Reader, requester, groupID int64) error
 	}
 }
 
-// Recall takes back a join request that is not answered yet on behalf
-// of its sender, if the settings allow it.
+// Recall recalls a pending join request on behalf of its sender, if the settings allow it.
 func (j *JoinRequests) Recall(ctx context.Context, requester, id int64) (JoinRequest, error) {
 	if !j.settings().AllowRecallPendingJoinRequestBySender {
 		return JoinRequest{}, apierr.New(apierr.RecallingGroupJoinRequestIsDisabled, "")
@@ -134,9 +134,8 @@ func (j *JoinRequests) Recall(ctx context.Context, requester, id int64) (JoinReq
 	})
 }
 
-// Reply answers a join request on behalf of somebody who manages the
-// group: with accepted, declined or ignored. Whoever is accepted joins the group
-// as a plain member, unless that user is in it already; joined reports it.
+// Reply answers a join request on behalf of a manager of the group: with accepted, declined or
+// ignored. Accepting adds the user as a plain member; joined is true if that is new.
 func (j *JoinRequests) Reply(ctx context.Context, responder, id int64, status store.RequestStatus, reason *string) (answered JoinRequest, joined bool, err error) {
 	if err := j.CheckAnswer(status, reason); err != nil {
 		return JoinRequest{}, false, err
@@ -161,7 +160,7 @@ func (j *JoinRequests) Reply(ctx context.Context, responder, id int64, status st
 	return answered, joined && err == nil, err
 }
 
-// ListOfGroup returns the requests to join a group to somebody who manages it.
+// ListOfGroup returns the join requests of a group for one of its managers.
 func (j *JoinRequests) ListOfGroup(ctx context.Context, requester, groupID int64, since *time.Time) ([]JoinRequest, *time.Time, error) {
 	l := j.list(versionOfGroup(store.GroupJoinRequests, groupID), store.GroupJoinRequestFilter{GroupIDs: []int64{groupID}})
 	l.allowed = managedBy(requester, groupID, apierr.NotGroupOwnerOrManagerToQueryGroupJoinRequest)

@@ -10,17 +10,17 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A list is something of which the devices of users keep a copy. Whoever asks for one says of which date the copy is, or
-// nil for none, and gets the list and the date of its last change. The date is nil, and the list is not read, if the copy is
-// up to date; it always is of what has never been there.
+// A list is data that the devices of users cache. A caller passes the date of its copy, or nil if
+// it has none, and gets the list and the date of its last change. The date is nil, and the list is
+// not read, if the copy is up to date or the list never existed.
 type list[T any] struct {
-	// allowed refuses those who may not see the list; nil refuses nobody.
+	// allowed returns an error for users who may not see the list; nil allows all.
 	allowed func(ctx context.Context, r store.Reader) error
 	version version
 	items   func(ctx context.Context, r store.Reader) ([]T, error)
 }
 
-// version finds out when a list changed last; nil is never.
+// version returns the date of the list's last change; nil means never.
 type version func(ctx context.Context, r store.Reader) (*time.Time, error)
 
 func versionOfGroup(part store.GroupPart, groupID int64) version {
@@ -39,7 +39,7 @@ func versionOfUser(kind store.UserVersion, userID int64) version {
 	}
 }
 
-// managedBy refuses, with the code, those who neither own nor manage a group.
+// managedBy returns an error, with the code, for users who neither own nor manage a group.
 func managedBy(requester, groupID int64, code apierr.Code) func(ctx context.Context, r store.Reader) error {
 	return func(ctx context.Context, r store.Reader) error {
 		_, err := managed(ctx, r, groupID, requester, code)
@@ -47,8 +47,8 @@ func managedBy(requester, groupID int64, code apierr.Code) func(ctx context.Cont
 	}
 }
 
-// read reads the list unless the copy is up to date. The date is read first: a change in between makes the copy look too
-// old, never too new.
+// read reads the list unless the copy is up to date. It reads the date first: after a concurrent
+// change the copy looks too old, never too new.
 func (l list[T]) read(ctx context.Context, db *store.DB, since *time.Time) (found []T, date *time.Time, err error) {
 	err = db.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, date = nil, nil
@@ -90,7 +90,7 @@ func (d *Directory) ListJoined(ctx context.Context, userID int64, since *time.Ti
 	}.read(ctx, d.store, since)
 }
 
-// FindChanged returns those of the groups that were not deleted and, if since is not nil, have changed after it.
+// FindChanged returns the groups that are not deleted and, if since is not nil, have changed since.
 func (d *Directory) FindChanged(ctx context.Context, groupIDs []int64, since *time.Time) ([]store.Group, error) {
 	if len(groupIDs) == 0 {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestLists asks for every list with no copy, an old one and one that is up to date.
+// TestLists reads every list without a copy, with an outdated one and with a current one.
 func TestLists(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		ctx := w.Context()
@@ -73,7 +73,7 @@ func TestLists(t *testing.T) {
 				}
 			}
 		}
-		// Nobody has ever put anything there.
+		// The list never existed.
 		if got, date, err := w.JoinRequests.ListSent(ctx, 77, nil); len(got) != 0 || date != nil || err != nil {
 			w.Errorf("%v of %v, error %v", got, date, err)
 		}

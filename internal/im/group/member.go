@@ -11,12 +11,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// batch bounds how many records of one kind a transaction deletes when a
-// deletion concerns more than its caller named.
+// batch bounds how many records of one kind a transaction deletes if the caller did not name them.
 const batch = 5000
 
-// Members knows who is in which group. It keeps nothing in memory but the members of the groups that are written to; see
-// Roster.
+// Members manages the members of groups. It caches only the members of active groups; see Roster.
 type Members struct {
 	records[store.GroupMemberFilter, store.GroupMember]
 	now     func() time.Time
@@ -27,8 +25,7 @@ func newMembers(db *store.DB, now func() time.Time) *Members {
 	return &Members{records[store.GroupMemberFilter, store.GroupMember]{db, store.FindGroupMembers, store.CountGroupMembers}, now, newRosters()}
 }
 
-// Add adds a member. Nobody becomes an owner this way: ownership is handed
-// over.
+// Add adds a member, but no owner: ownership is transferred.
 func (m *Members) Add(ctx context.Context, added store.GroupMember, joinDate *time.Time) (store.GroupMember, error) {
 	now := m.now()
 	added.JoinDate = deref(joinDate, now)
@@ -42,9 +39,9 @@ func (m *Members) Add(ctx context.Context, added store.GroupMember, joinDate *ti
 	return added, nil
 }
 
-// Join adds members to a group in the transaction of another rule. It refuses
-// owners, a group that does not exist, and more members than the type allows.
-// Whether somebody is blocked or the group is active is up to the caller.
+// Join adds members to a group in the caller's transaction. It returns an error for owners, a
+// missing group, and more members than the type allows. The caller must check blocks and whether
+// the group is active.
 func (m *Members) Join(ctx context.Context, tx store.Tx, groupID int64, members ...store.GroupMember) error {
 	for _, m := range members {
 		if m.Role == store.GroupOwner {
@@ -69,7 +66,7 @@ func (m *Members) Join(ctx context.Context, tx store.Tx, groupID int64, members 
 	return settle(ctx, tx, groupID, room.Members, *room.Limit, now, members...)
 }
 
-// join adds members of any role to a group that may have so many.
+// join adds members of any role, up to the limit of the group.
 func join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time.Time, members ...store.GroupMember) error {
 	n, err := store.AddGroupMemberCount(ctx, tx, groupID, len(members), now)
 	if err != nil {
@@ -78,7 +75,7 @@ func join(ctx context.Context, tx store.Tx, groupID int64, limit int32, now time
 	return settle(ctx, tx, groupID, n, limit, now, members...)
 }
 
-// settle stores members who are counted already: the group has n with them.
+// settle stores members after they were counted: the group has n with them.
 func settle(ctx context.Context, tx store.Tx, groupID int64, n, limit int32, now time.Time, members ...store.GroupMember) error {
 	if err := store.InsertGroupMembers(ctx, tx, members...); err != nil {
 		return err
@@ -95,7 +92,7 @@ func usersOf(keys []store.GroupUserKey) []int64 {
 	return convert(keys, func(key store.GroupUserKey) int64 { return key.UserID })
 }
 
-// fits refuses more members than a limit.
+// fits returns an error for more members than a limit.
 func fits(groupID int64, n, limit int32) error {
 	if n <= limit {
 		return nil
@@ -103,8 +100,7 @@ func fits(groupID int64, n, limit int32) error {
 	return apierr.New(apierr.AddUserToGroupWithSizeLimitReached, "group %d would have %d members, and its type allows %d", groupID, n, limit)
 }
 
-// Update changes the memberships with these keys, all of them or none.
-// Who is the owner cannot be changed.
+// Update changes the memberships with these keys, all or none. It cannot change the owner.
 func (m *Members) Update(ctx context.Context, keys []store.GroupUserKey, c store.GroupMemberChange) (store.UpdateResult, error) {
 	if c == (store.GroupMemberChange{}) {
 		return store.UpdateResult{}, nil
@@ -137,8 +133,8 @@ func (m *Members) Update(ctx context.Context, keys []store.GroupUserKey, c store
 	return result, err
 }
 
-// Delete removes the memberships with these keys, all of them or none.
-// The owner of a group cannot leave it.
+// Delete deletes the memberships with these keys, all or none. The owner of a group cannot leave
+// it.
 func (m *Members) Delete(ctx context.Context, keys []store.GroupUserKey) (deleted int64, err error) {
 	err = m.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		deleted, err = m.Leave(ctx, tx, keys)
@@ -147,8 +143,8 @@ func (m *Members) Delete(ctx context.Context, keys []store.GroupUserKey) (delete
 	return deleted, err
 }
 
-// Leave removes memberships in the transaction of another rule and returns how
-// many there were. It refuses if one of them is that of an owner.
+// Leave deletes memberships in the caller's transaction and returns how many there were. It returns
+// an error if one of them is an owner's.
 func (m *Members) Leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey) (int64, error) {
 	members, err := store.GetGroupMembers(ctx, tx, keys)
 	if err != nil || len(members) == 0 {
@@ -165,8 +161,7 @@ func (m *Members) Leave(ctx context.Context, tx store.Tx, keys []store.GroupUser
 	return int64(len(rest)), leave(ctx, tx, rest, m.now())
 }
 
-// splitOwners tells the owners of groups that were not deleted from other
-// members.
+// splitOwners separates the owners of groups that were not deleted from other members.
 func splitOwners(ctx context.Context, r store.Reader, members []store.GroupMember) (owners, rest []store.GroupUserKey, err error) {
 	var owned []int64
 	for _, m := range members {
@@ -195,7 +190,7 @@ func splitOwners(ctx context.Context, r store.Reader, members []store.GroupMembe
 	return owners, rest, nil
 }
 
-// leave removes memberships that exist.
+// leave deletes existing memberships.
 func leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey, now time.Time) error {
 	if len(keys) == 0 {
 		return nil
@@ -219,8 +214,8 @@ func leave(ctx context.Context, tx store.Tx, keys []store.GroupUserKey, now time
 	return store.BumpUserVersion(ctx, tx, store.VersionJoinedGroups, now, distinct(users)...)
 }
 
-// DeleteAll removes every member of every group except the owners, in
-// several transactions. Those who join meanwhile may stay.
+// DeleteAll removes every member of every group except the owners, in several transactions. Members
+// who join meanwhile may stay.
 func (m *Members) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	var after *store.GroupUserKey
 	for {
@@ -247,7 +242,7 @@ func (m *Members) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	}
 }
 
-// findMember returns the membership of a user, and false if there is none.
+// findMember returns the membership of a user; the boolean is false if there is none.
 func findMember(ctx context.Context, r store.Reader, groupID, userID int64) (store.GroupMember, bool, error) {
 	members, err := store.GetGroupMembers(ctx, r, []store.GroupUserKey{{GroupID: groupID, UserID: userID}})
 	if err != nil || len(members) == 0 {
@@ -269,7 +264,7 @@ func (m *Members) Managers(ctx context.Context, groupID int64) ([]int64, error) 
 	return convert(found, func(m store.GroupMember) int64 { return m.UserID }), err
 }
 
-// List returns the members of a group to one of them.
+// List returns the members of a group for one of them.
 func (m *Members) List(ctx context.Context, requester, groupID int64, since *time.Time) ([]store.GroupMember, *time.Time, error) {
 	return list[store.GroupMember]{
 		allowed: func(ctx context.Context, r store.Reader) error { return maySeeMembers(ctx, r, requester, groupID) },
@@ -280,7 +275,7 @@ func (m *Members) List(ctx context.Context, requester, groupID int64, since *tim
 	}.read(ctx, m.store, since)
 }
 
-// FindSome returns those of the users who are members of a group to one of its members.
+// FindSome returns the members of a group among the users, for one of its members.
 func (m *Members) FindSome(ctx context.Context, requester, groupID int64, userIDs []int64) (found []store.GroupMember, err error) {
 	err = m.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if err := maySeeMembers(ctx, r, requester, groupID); err != nil {

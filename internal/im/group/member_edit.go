@@ -10,16 +10,15 @@ import (
 	"example.org/app/internal/store"
 )
 
-// MemberEdit says what a user changes of a member. Nil fields stay as they are.
+// MemberEdit is a user's change of a member. Nil fields stay unchanged.
 type MemberEdit struct {
 	Name        *string
 	Role        *store.GroupMemberRole
 	MuteEndDate *time.Time
 }
 
-// UpdateBy changes a member on behalf of a requester, all that is asked
-// for or nothing, and reports whether the member differs afterwards. Each of the
-// changes has rules of its own about who may make it.
+// UpdateBy changes a member on behalf of a requester, completely or not at all, and reports whether
+// anything changed. Each kind of change has its own rules.
 func (m *Members) UpdateBy(ctx context.Context, requester, groupID, userID int64, e MemberEdit) (changed bool, err error) {
 	if e == (MemberEdit{}) {
 		return false, nil
@@ -57,7 +56,8 @@ func (m *Members) UpdateBy(ctx context.Context, requester, groupID, userID int64
 	return changed, err
 }
 
-// mayEdit refuses a user who may not change a member, who is nil if it is none.
+// mayEdit returns an error if a user may not change a member; target is nil if there is no such
+// member.
 func (at standing) mayEdit(target *store.GroupMember, e MemberEdit) error {
 	if e.Role != nil {
 		switch {
@@ -89,7 +89,7 @@ func (at standing) mayEdit(target *store.GroupMember, e MemberEdit) error {
 	return nil
 }
 
-// mayRename refuses a user who may not change what the group calls a member.
+// mayRename returns an error if a user may not change the name of a member in the group.
 func (at standing) mayRename(target *store.GroupMember) error {
 	switch {
 	case !at.active():

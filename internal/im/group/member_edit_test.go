@@ -98,7 +98,7 @@ func memberEditRefusals(w *world) {
 	}
 }
 
-// whoMayRename lets users of every role rename a member, and themselves, under every strategy.
+// whoMayRename has users of every role rename a member, and themselves, under every strategy.
 func whoMayRename(w *world) {
 	ctx := w.Context()
 	for strategy, test := range map[store.GroupUpdateStrategy]struct {

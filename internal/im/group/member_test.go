@@ -94,7 +94,7 @@ func TestDanglingType(t *testing.T) {
 		w.join(a, 2)
 		w.wantRoles(a, "1:OWNER 2:MEMBER ")
 
-		// The default type is there even if somebody lost it.
+		// The default type applies even if it was deleted from the database.
 		if err := w.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 			_, err := store.DeleteGroupTypes(ctx, tx, []int64{0})
 			return err
@@ -117,7 +117,7 @@ func TestDanglingType(t *testing.T) {
 	})
 }
 
-// TestLimitRace lets many users join a small group at once.
+// TestLimitRace has many users join a small group concurrently.
 func TestLimitRace(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		const limit, workers = 10, 40
@@ -142,7 +142,7 @@ func TestLimitRace(t *testing.T) {
 	})
 }
 
-// TestOwnedRace lets a user create many groups at once.
+// TestOwnedRace has a user create many groups concurrently.
 func TestOwnedRace(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		must(w.users.UpdateRoles(w.Context(), []int64{0}, store.UserRoleChange{OwnedGroupLimit: new(int32(3))}))(w)
@@ -161,8 +161,8 @@ func TestOwnedRace(t *testing.T) {
 	})
 }
 
-// TestOwnerRace hands a group over, changes its owner and removes members from
-// many goroutines: there is one owner at any time.
+// TestOwnerRace concurrently transfers a group, changes its owner and removes members: there is
+// always one owner.
 func TestOwnerRace(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		const workers = 12
@@ -200,7 +200,7 @@ func TestOwnerRace(t *testing.T) {
 	})
 }
 
-// TestDeleteRace deletes a group while others join it: nobody is left in it.
+// TestDeleteRace deletes a group while others join it: no membership remains.
 func TestDeleteRace(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		for round := range 3 {

@@ -14,18 +14,18 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// modelGroup is a group as a reader of the rules imagines it.
+// modelGroup is a group of the model.
 type modelGroup struct {
 	owner   int64
 	deleted bool
 	members map[int64]store.GroupMemberRole
 }
 
-// model does what the rules say with maps.
+// model implements the rules with maps.
 type model struct {
 	limit  int
 	groups map[int64]*modelGroup
-	order  []int64 // ids of groups that are or were not long ago
+	order  []int64 // ids of current and recent groups
 }
 
 // maxModelGroups bounds how many groups there are at a time.
@@ -38,7 +38,7 @@ func (m *model) live(id int64) *modelGroup {
 	return nil
 }
 
-// hand makes somebody the owner.
+// hand makes a user the owner.
 func (g *modelGroup) hand(to int64, quit bool) {
 	if quit {
 		delete(g.members, g.owner)
@@ -48,7 +48,7 @@ func (g *modelGroup) hand(to int64, quit bool) {
 	g.owner, g.members[to] = to, store.GroupOwner
 }
 
-// step does one thing at random to the rules and to the model and says what.
+// step applies one random operation to the rules and to the model and describes it.
 func (m *model) step(w *world, r *rand.Rand) string {
 	ctx := w.Context()
 	userID := r.Int64N(8) + 1
@@ -186,7 +186,7 @@ func (g *modelGroup) has(userID int64) bool {
 	return found
 }
 
-// compare checks that the store holds what the model holds.
+// compare compares the store with the model.
 func (m *model) compare(w *world) {
 	w.Helper()
 	ctx := w.Context()
@@ -214,8 +214,7 @@ func (m *model) compare(w *world) {
 	}
 }
 
-// TestModel does thousands of things at random and compares the store with a
-// model.
+// TestModel applies thousands of random operations and compares the store with a model.
 func TestModel(t *testing.T) {
 	for name, test := range map[string]struct {
 		open  func(testing.TB) *store.DB

@@ -12,11 +12,11 @@ import (
 	"example.org/app/internal/store"
 )
 
-// ownership knows which groups, and how many, the roles of users allow to own.
+// ownership checks which groups, and how many, the roles of users allow to own.
 type ownership struct{ users Users }
 
-// mayCreate refuses a user whose role does not allow to create a group of the
-// type, and a type that does not exist.
+// mayCreate returns an error if a user's role does not allow a group of the type, or the type does
+// not exist.
 func (o ownership) mayCreate(ctx context.Context, r store.Reader, userID, typeID int64) error {
 	if _, found, err := findType(ctx, r, typeID); err != nil || !found {
 		if err != nil {
@@ -37,7 +37,7 @@ func (o ownership) mayCreate(ctx context.Context, r store.Reader, userID, typeID
 	return belowTypeLimit(ctx, r, userID, typeID, role)
 }
 
-// mayOwn refuses a user who owns as many groups as its role allows.
+// mayOwn returns an error if a user owns as many groups as its role allows.
 func (o ownership) mayOwn(ctx context.Context, r store.Reader, userID, typeID int64) error {
 	role, err := o.role(ctx, r, userID)
 	if err != nil {
@@ -75,8 +75,8 @@ func belowTypeLimit(ctx context.Context, r store.Reader, userID, typeID int64, r
 	return below(ctx, r, store.GroupFilter{OwnerIDs: []int64{userID}, TypeIDs: []int64{typeID}}, limit)
 }
 
-// below refuses if as many groups as the limit, or more, match the filter.
-// Groups that were deleted do not count.
+// below returns an error if the number of groups that match the filter has reached the limit.
+// Deleted groups do not count.
 func below(ctx context.Context, r store.Reader, f store.GroupFilter, limit int32) error {
 	live := false
 	f.Deleted = &live
@@ -87,11 +87,9 @@ func below(ctx context.Context, r store.Reader, f store.GroupFilter, limit int32
 	return err
 }
 
-// Transfer hands the groups with these ids over to a successor, who must be a
-// member and whose role must allow to own them. The owners before become plain
-// members or leave. A group that cannot be handed over stays as it is and
-// counts as matched only; one that the successor owns already counts as
-// modified.
+// Transfer transfers the groups with these ids to a successor, who must be a member and whose role
+// must allow to own them. The former owners become plain members or leave. A group that cannot be
+// transferred counts as matched only; one that the successor owns already counts as modified.
 func (d *Directory) Transfer(ctx context.Context, groupIDs []int64, successor int64, quit bool) (store.UpdateResult, error) {
 	var result store.UpdateResult
 	err := d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -117,8 +115,8 @@ func (d *Directory) Transfer(ctx context.Context, groupIDs []int64, successor in
 	return result, err
 }
 
-// TransferIn is Transfer of one group in the transaction of another rule. A
-// refusal is an *apierr.Error and has changed nothing.
+// TransferIn is Transfer for one group in the caller's transaction. If it returns an *apierr.Error,
+// nothing was changed.
 func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, successor int64, quit bool) error {
 	if g.OwnerID == successor {
 		return nil
@@ -146,8 +144,8 @@ func (d *Directory) TransferIn(ctx context.Context, tx store.Tx, g store.Group, 
 	return store.BumpGroupVersions(ctx, tx, store.GroupInfo, []int64{g.ID}, now)
 }
 
-// transferOwnership makes a user the one owner among the members of a group, who joins
-// it if need be. The group itself is left to the caller.
+// transferOwnership makes a user, who joins if necessary, the only owner among the members of a
+// group. The caller changes the group itself.
 func transferOwnership(ctx context.Context, tx store.Tx, g store.Group, owner int64, now time.Time) error {
 	if g.OwnerID == owner {
 		return nil
@@ -170,8 +168,8 @@ func transferOwnership(ctx context.Context, tx store.Tx, g store.Group, owner in
 	return join(ctx, tx, g.ID, t.GroupSizeLimit, now, store.GroupMember{GroupUserKey: key, Role: store.GroupOwner, JoinDate: now})
 }
 
-// demoteOwner makes the owner a plain member or lets it leave. It comes before the
-// new owner, because a group never has two.
+// demoteOwner makes the owner a plain member or removes it. It precedes the new owner, because a
+// group never has two.
 func demoteOwner(ctx context.Context, tx store.Tx, groupID int64, quit bool, now time.Time) error {
 	owners, err := store.FindGroupMembers(ctx, tx, store.GroupMemberFilter{GroupIDs: []int64{groupID}, Roles: []store.GroupMemberRole{store.GroupOwner}}, store.Page{})
 	if err != nil || len(owners) == 0 {
@@ -196,9 +194,8 @@ func promote(ctx context.Context, tx store.Tx, groupID, userID int64, now time.T
 	return store.BumpGroupVersions(ctx, tx, store.GroupMembers, []int64{groupID}, now)
 }
 
-// HandOver makes a member the owner of a group on behalf of the one before, who
-// becomes a plain member or leaves, and reports whether the group differs
-// afterwards.
+// HandOver transfers a group to a member on behalf of its owner, who becomes a plain member or
+// leaves, and reports whether anything changed.
 func (d *Directory) HandOver(ctx context.Context, requester, groupID, successor int64, quit bool) (changed bool, err error) {
 	err = d.store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		g, found, err := Get(ctx, tx, groupID)

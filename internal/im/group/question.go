@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Questions knows the questions that groups ask of those who want to join.
+// Questions manages the questions that users answer to join groups.
 type Questions struct {
 	records[store.GroupQuestionFilter, store.GroupQuestion]
 	ids      *ids.Generator
@@ -27,8 +27,7 @@ func newQuestions(db *store.DB, generator *ids.Generator, now func() time.Time, 
 	return &Questions{found, generator, now, settings}
 }
 
-// Create adds a question that a group asks of those who want to join.
-// Repeated answers count once.
+// Create adds a question to a group. Duplicate answers are removed.
 func (q *Questions) Create(ctx context.Context, created store.GroupQuestion) (_ store.GroupQuestion, err error) {
 	if created.ID, err = q.ids.NextContext(ctx); err != nil {
 		return store.GroupQuestion{}, err
@@ -51,7 +50,7 @@ func (q *Questions) insert(ctx context.Context, tx store.Tx, groupID int64, crea
 	return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, []int64{groupID}, q.now())
 }
 
-// firstOfEach removes repeated values and keeps the order.
+// firstOfEach removes duplicates and keeps the order.
 func firstOfEach[T comparable](values []T) []T {
 	list := []T{}
 	for _, value := range values {
@@ -145,7 +144,8 @@ func (q *Questions) remove(ctx context.Context, tx store.Tx, questions []store.G
 	return store.BumpGroupVersions(ctx, tx, store.GroupQuestions, groups, q.now())
 }
 
-// DeleteAll removes all questions, in several transactions. Questions that appear meanwhile may stay.
+// DeleteAll deletes all questions, in several transactions. Questions that are added meanwhile may
+// stay.
 func (q *Questions) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	var after *int64
 	for {
@@ -164,7 +164,7 @@ func (q *Questions) DeleteAll(ctx context.Context) (deleted int64, err error) {
 	}
 }
 
-// List returns the questions of a group. The answers are for those alone who manage it.
+// List returns the questions of a group. Only managers may get the answers.
 func (q *Questions) List(ctx context.Context, requester, groupID int64, withAnswers bool, since *time.Time) ([]store.GroupQuestion, *time.Time, error) {
 	l := list[store.GroupQuestion]{
 		version: versionOfGroup(store.GroupQuestions, groupID),

@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// maxRoster is how many members a group may have for them to be kept.
+	// maxRoster is the maximum number of members of a cached group.
 	maxRoster = 20_000
-	// maxRosters bounds how many members of all groups are kept together: 8 MB of ids.
+	// maxRosters bounds the cached members of all groups: 8 MB of ids.
 	maxRosters = 1_000_000
 )
 
-// rosters keeps the members of the groups that were asked for last. A roster is
-// valid for one version of the members, which every change of them raises in its
-// transaction, on whatever node.
+// rosters caches the members of recently used groups. A roster is valid for one version of the
+// members, which every change on any node increments in its transaction.
 type rosters struct {
 	mu     sync.Mutex
 	byID   map[int64]*lru.Element
-	recent *lru.List // of roster, the one used last first
+	recent *lru.List // of roster, the most recently used first
 	size   int
 }
 
@@ -34,7 +33,7 @@ type roster struct {
 	members []int64
 }
 
-// cost is what a roster takes of maxRosters. One of a small group is not free.
+// cost returns the share of maxRosters that a roster uses, including overhead.
 func (r roster) cost() int { return len(r.members) + 16 }
 
 func newRosters() *rosters {
@@ -74,12 +73,10 @@ func (c *rosters) remove(element *lru.Element) {
 	c.size -= gone.cost()
 }
 
-// Roster returns the members of a group in ascending order, which must not be
-// changed, or false for a group that has too many to be kept. While nobody joins
-// or leaves, it takes the reading of one version.
+// Roster returns the members of a group in ascending order, read only; ok is false if there are too
+// many to be cached. While nobody joins or leaves, it only reads one version.
 func (m *Members) Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error) {
-	// The version is read first: a change in between makes what is kept look too old,
-	// never too new.
+	// Read the version first: after a concurrent change the cache looks too old, never too new.
 	version, err := versionOfGroup(store.GroupMembers, groupID)(ctx, r)
 	if err != nil {
 		return nil, false, err

@@ -10,30 +10,28 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Speaker is what decides whether a user may send messages to a group. A member
-// needs less than a stranger: only of strangers it is known whether they are
-// blocked and whether guests may speak.
+// Speaker contains what decides whether a user may send messages to a group. Whether the user is
+// blocked and whether guests may speak is read only for users who are no members.
 type Speaker struct {
-	// Exists is whether there is such a group that was not deleted.
+	// Exists is true if the group exists and is not deleted.
 	Exists bool
 	Group  store.Group
 	Type   store.GroupType
-	// Member is the membership of the user; nil is none.
+	// Member is the membership of the user; nil means none.
 	Member  *store.GroupMember
 	Blocked bool
 
 	now time.Time
 }
 
-// Speaker finds out what decides whether a user may send messages to a group.
+// Speaker returns what decides whether a user may send messages to a group.
 func (m *Members) Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (Speaker, error) {
 	key := store.GroupUserKey{GroupID: groupID, UserID: userID}
 	speakers, err := m.Speakers(ctx, r, []store.GroupUserKey{key})
 	return speakers[key], err
 }
 
-// Speakers is Speaker for any number of users of groups, in as many statements as
-// for one.
+// Speakers is Speaker for many users of groups, with as many statements as for one.
 func (m *Members) Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]Speaker, error) {
 	speakers := make(map[store.GroupUserKey]Speaker, len(keys))
 	groups, err := store.FindGroups(ctx, r, store.GroupFilter{IDs: distinct(convert(keys, groupOf)), Deleted: new(false)}, store.Page{})
@@ -84,7 +82,7 @@ func (m *Members) Speakers(ctx context.Context, r store.Reader, keys []store.Gro
 func groupOf(key store.GroupUserKey) int64 { return key.GroupID }
 func typeOf(g store.Group) int64           { return g.TypeID }
 
-// byID returns records by what tells them apart.
+// byID maps records by their id.
 func byID[K comparable, R any](records []R, id func(R) K) map[K]R {
 	found := make(map[K]R, len(records))
 	for _, record := range records {
@@ -96,17 +94,17 @@ func byID[K comparable, R any](records []R, id func(R) K) map[K]R {
 // Active reports whether the group exists and is active.
 func (s Speaker) Active() bool { return s.Exists && s.Group.IsActive }
 
-// GroupMuted reports whether nobody may speak for the time being.
+// GroupMuted reports whether the group is muted now.
 func (s Speaker) GroupMuted() bool { return muted(s.Group.MuteEndDate, s.now) }
 
-// MemberMuted reports whether the user may not speak for the time being.
+// MemberMuted reports whether the user is muted now.
 func (s Speaker) MemberMuted() bool { return s.Member != nil && muted(s.Member.MuteEndDate, s.now) }
 
 func muted(end *time.Time, now time.Time) bool { return end != nil && end.After(now) }
 
-// MaySend refuses a user who may not send messages to the group. Members are
-// checked for an inactive group and a mute of their own only if checkTarget is
-// set; that the group is muted holds for everybody, its owner included.
+// MaySend returns an error if a user may not send messages to the group. For members, an inactive
+// group and their own mute count only if checkTarget is set; a mute of the group applies to
+// everybody, its owner included.
 func (s Speaker) MaySend(checkTarget bool) error {
 	member := s.Member != nil
 	switch {

@@ -9,13 +9,13 @@ import (
 	"example.org/app/internal/store"
 )
 
-// standing is what a user is in a group when it asks for something there.
+// standing is the relation of a user to a group.
 type standing struct {
-	// exists is whether there is such a group that was not deleted.
+	// exists is true if the group exists and is not deleted.
 	exists bool
 	group  store.Group
 	kind   store.GroupType
-	// member is nil for a stranger.
+	// member is nil if the user is no member.
 	member *store.GroupMember
 }
 
@@ -42,17 +42,17 @@ func (at standing) owns() bool { return at.member != nil && at.member.Role == st
 // manages reports whether the user is the owner or a manager.
 func (at standing) manages() bool { return at.member != nil && at.member.Role <= store.GroupManager }
 
-// above reports whether the user has more power than a member.
+// above reports whether the user ranks above a member.
 func (at standing) above(m store.GroupMember) bool {
 	return at.member != nil && at.member.Role < m.Role
 }
 
-// refusals are the codes for users who have not the role that a strategy asks
-// for: that of the owner, of a manager or of a member.
+// refusals are the codes for users without the role that a strategy requires: owner, manager or
+// member.
 type refusals struct{ owner, manager, member apierr.Code }
 
-// mayChange refuses a user who may not change what a strategy protects. Where
-// all may, strangers may as well.
+// mayChange returns an error if the strategy forbids the user a change. A strategy for all includes
+// users who are no members.
 func (at standing) mayChange(s store.GroupUpdateStrategy, codes refusals) error {
 	if s == store.UpdateByAll || at.member != nil && MayUpdate(s, at.member.Role) {
 		return nil
@@ -67,12 +67,12 @@ func (at standing) mayChange(s store.GroupUpdateStrategy, codes refusals) error 
 	}
 }
 
-// mayLetIn refuses a user who may not bring others into the group.
+// mayLetIn returns an error if the user may not bring others into the group.
 func (at standing) mayLetIn(codes refusals) error {
 	return at.mayChange(store.GroupUpdateStrategy(at.kind.InvitationStrategy%store.InviteAll), codes)
 }
 
-// managed refuses, with the code, a user who neither owns nor manages a group.
+// managed returns an error, with the code, for a user who neither owns nor manages a group.
 func managed(ctx context.Context, r store.Reader, groupID, userID int64, code apierr.Code) (standing, error) {
 	at, err := standingOf(ctx, r, groupID, userID)
 	if err == nil && !at.manages() {

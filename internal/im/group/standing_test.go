@@ -4,7 +4,7 @@ package group
 
 import "testing"
 
-// TestStandings lets users of every role do things under every strategy, and wrong things.
+// TestStandings has users of every role do things under every strategy, including invalid ones.
 func TestStandings(t *testing.T) {
 	onBothEngines(t, func(w *world) {
 		whoMayAdd(w)

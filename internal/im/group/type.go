@@ -12,11 +12,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// DefaultTypeID is the id of the type of groups that have no other.
+// DefaultTypeID is the id of the default type.
 const DefaultTypeID int64 = 0
 
-// DefaultType is the type that every cluster has from the beginning. It can be
-// changed, but not deleted.
+// DefaultType is the initial default type. It can be changed, but not deleted.
 func DefaultType() store.GroupType {
 	return store.GroupType{
 		ID: DefaultTypeID, Name: "DEFAULT", GroupSizeLimit: 500,
@@ -27,7 +26,7 @@ func DefaultType() store.GroupType {
 	}
 }
 
-// Types knows the types of groups, which say what is allowed in them.
+// Types manages the types of groups, which define what is allowed in them.
 type Types struct {
 	records[[]int64, store.GroupType]
 	ids *ids.Generator
@@ -40,8 +39,7 @@ func newTypes(db *store.DB, generator *ids.Generator) *Types {
 	return &Types{records[[]int64, store.GroupType]{db, store.FindGroupTypes, count}, generator}
 }
 
-// ensureDefault stores the default type unless it is there. Most starts
-// find it and write nothing.
+// ensureDefault stores the default type if it is missing. Most starts only read.
 func (t *Types) ensureDefault(ctx context.Context) error {
 	found := false
 	err := t.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -57,7 +55,7 @@ func (t *Types) ensureDefault(ctx context.Context) error {
 	})
 }
 
-// Create adds a type. Its id is made up.
+// Create adds a type with a generated id.
 func (t *Types) Create(ctx context.Context, created store.GroupType) (_ store.GroupType, err error) {
 	if err := checkSizeLimit(&created.GroupSizeLimit); err != nil {
 		return store.GroupType{}, err
@@ -76,8 +74,7 @@ func checkSizeLimit(limit *int32) error {
 	return nil
 }
 
-// Update changes the types with these ids. Groups that have more members
-// than a new limit keep them, but take no more.
+// Update changes the types with these ids. Groups with more members than a new limit keep them.
 func (t *Types) Update(ctx context.Context, typeIDs []int64, c store.GroupTypeChange) (result store.UpdateResult, err error) {
 	if c == (store.GroupTypeChange{}) {
 		return store.UpdateResult{}, nil
@@ -92,8 +89,7 @@ func (t *Types) Update(ctx context.Context, typeIDs []int64, c store.GroupTypeCh
 	return result, err
 }
 
-// Delete removes the types with these ids. Their groups keep the ids and
-// follow the rules of the default type from then on.
+// Delete deletes the types with these ids. Their groups keep the ids and follow the default type.
 func (t *Types) Delete(ctx context.Context, typeIDs []int64) (deleted int64, err error) {
 	if slices.Contains(typeIDs, DefaultTypeID) {
 		return 0, apierr.New(apierr.IllegalArgument, "the default group type (id %d) cannot be deleted", DefaultTypeID)
@@ -119,8 +115,7 @@ func findType(ctx context.Context, r store.Reader, typeID int64) (store.GroupTyp
 	return store.GroupType{}, false, nil
 }
 
-// TypeOf returns the type whose rules a group follows: its own or, if that was
-// deleted, the default type.
+// TypeOf returns the type of a group or, if that was deleted, the default type.
 func TypeOf(ctx context.Context, r store.Reader, typeID int64) (store.GroupType, error) {
 	t, found, err := findType(ctx, r, typeID)
 	if err == nil && !found {
@@ -129,11 +124,10 @@ func TypeOf(ctx context.Context, r store.Reader, typeID int64) (store.GroupType,
 	return t, err
 }
 
-// InvitationNeedsApproval reports whether those who are invited must agree.
+// InvitationNeedsApproval reports whether invited users must accept.
 func InvitationNeedsApproval(s store.GroupInvitationStrategy) bool { return s < store.InviteAll }
 
-// MayUpdate reports whether a member with this role may change what a strategy
-// protects.
+// MayUpdate reports whether a strategy allows a role to change something.
 func MayUpdate(s store.GroupUpdateStrategy, role store.GroupMemberRole) bool {
 	switch s {
 	case store.UpdateByAll:

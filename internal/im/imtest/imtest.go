@@ -23,11 +23,11 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Noon is what the clock of a World shows at first.
+// Noon is the initial time of a World.
 var Noon = time.Date(2024, 3, 28, 12, 0, 0, 0, time.UTC)
 
-// World is the domain as a service node builds it, with the default rules and a clock that stands still. A test may change
-// Rules and Now while no call is in progress; every directory reads them for each call.
+// World is the domain as a service node builds it, with the default rules and a fixed clock. A test
+// may change Rules and Now while no call is running; every directory reads them for each call.
 type World struct {
 	T     testing.TB
 	DB    *store.DB
@@ -43,8 +43,8 @@ type World struct {
 	Meetings      *meeting.Directory
 }
 
-// Changes are what a test wants to be different. Each function, if there is one, gets the options of a directory before it
-// is built.
+// Changes customise a World. Each function, if not nil, changes the options of a directory before
+// it is created.
 type Changes struct {
 	Users    func(*user.Options)
 	Groups   func(*group.Options)
@@ -52,7 +52,8 @@ type Changes struct {
 	Meetings func(*meeting.Options)
 }
 
-// New builds the domain over a store. Messages are delivered to nobody and meetings have no provider unless changes name one.
+// New builds the domain over a store. By default messages are not delivered and meetings have no
+// provider.
 func New(t testing.TB, db *store.DB, changes Changes) *World {
 	t.Helper()
 	w := &World{T: t, DB: db, Rules: config.Default().Service, Now: Noon}
@@ -85,7 +86,7 @@ func New(t testing.TB, db *store.DB, changes Changes) *World {
 	return w
 }
 
-// changed returns options after a change; nil changes nothing.
+// changed returns the options after a change; change may be nil.
 func changed[T any](change func(*T), options T) T {
 	if change != nil {
 		change(&options)
@@ -106,7 +107,7 @@ func (w *World) People(userIDs ...int64) {
 	}
 }
 
-// Relate lets a user know another one, or block them.
+// Relate creates a relationship of owner to other, or a block.
 func (w *World) Relate(owner, other int64, blocked bool) {
 	w.T.Helper()
 	c := relationship.Creation{RelationshipKey: store.RelationshipKey{OwnerID: owner, RelatedUserID: other}}
@@ -142,7 +143,8 @@ func (w *World) UpdateGroup(id int64, c store.GroupChange) {
 	}
 }
 
-// WantCode checks the code of an error of a rule; 0 wants no error. An error without a code is wrong in any case.
+// WantCode checks the code of an error of a rule; 0 means no error. An error without a code always
+// fails the test.
 func (w *World) WantCode(what string, err error, want apierr.Code) {
 	w.T.Helper()
 	got := apierr.Code(0)

@@ -17,28 +17,27 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Creation says what a new meeting shall be.
+// Creation defines a new meeting.
 type Creation struct {
 	CreatorID int64
-	// UserID or GroupID is who is invited; the other one is nil.
+	// UserID or GroupID is invited; the other one is nil.
 	UserID, GroupID       *int64
 	Name, Intro, Password *string
-	// StartDate is when it begins; nil and what has passed is at once.
+	// StartDate is when it begins; nil or a past date means at once.
 	StartDate *time.Time
-	// Key remembers the request that creates the meeting; nil does not.
+	// Key is stored as the key of the request that creates the meeting; nil means none.
 	Key *store.MessageKey
 }
 
-// forgotten is how long a meeting may be about to be created. What takes longer
-// was given up by a server that is gone.
+// forgotten is how long the creation of a meeting may take. If it takes longer, the server has
+// died.
 const forgotten = 10 * time.Minute
 
-// Create makes a meeting.
+// Create creates a meeting.
 //
-// It is stored before the provider is asked, so that its id is taken and others
-// who create meetings for the same user know of it, and it is there for everybody
-// only when the provider has agreed. No transaction is open while the provider
-// works: it may take its time, and use the store itself.
+// The meeting is stored before the provider is called, which reserves its id and counts towards the
+// creator's quota. It becomes visible when the provider has agreed. No transaction is open during
+// the provider's call, which may take long and use the store.
 func (d *Directory) Create(ctx context.Context, c Creation) (store.Meeting, error) {
 	if err := d.available(); err != nil {
 		return store.Meeting{}, err
@@ -79,8 +78,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.Meeting, erro
 	return m, nil
 }
 
-// compose checks what a meeting is made of, apart from others, and makes it. It
-// has no id yet.
+// compose validates the properties of a meeting and returns it, without an id.
 func (d *Directory) compose(c Creation, s config.Meeting) (store.Meeting, error) {
 	now := d.now()
 	m := store.Meeting{
@@ -110,8 +108,7 @@ func (d *Directory) compose(c Creation, s config.Meeting) (store.Meeting, error)
 	return m, err
 }
 
-// checkText refuses a text that is too short, as a missing one is where one is
-// required, or too long.
+// checkText returns an error if a text is too short or too long. A missing text counts as empty.
 func checkText(field string, text *string, least, most int32) error {
 	if text == nil {
 		text = new("")
@@ -122,12 +119,11 @@ func checkText(field string, text *string, least, most int32) error {
 	return check.MaxLength(field, *text, most)
 }
 
-// attempts bounds how many ids are tried.
+// attempts is how many ids are tried.
 const attempts = 16
 
-// reserve gives a meeting an id and stores it, if its creator may send messages to
-// those who are invited. It returns how many other meetings were about to be
-// created for the same creator.
+// reserve gives a meeting an id and stores it, if its creator may send messages to the invited
+// users. It returns how many other meetings of the creator were being created.
 func (d *Directory) reserve(ctx context.Context, m store.Meeting, key *store.MessageKey, s config.Meeting) (_ store.Meeting, before int64, err error) {
 	for range attempts {
 		if m.ID, err = newID(s.ID.Type); err != nil {
@@ -162,7 +158,7 @@ func (d *Directory) mayInvite(ctx context.Context, r store.Reader, m store.Meeti
 	return d.opts.Messages.MaySend(ctx, r, m.CreatorID, *m.UserID, false)
 }
 
-// newID returns a random number with as many digits as the settings say.
+// newID returns a random number with the configured number of digits.
 func newID(t config.MeetingIDType) (int64, error) {
 	least := int64(100_000_000)
 	if t == config.MeetingDigits10 {
@@ -175,9 +171,8 @@ func newID(t config.MeetingIDType) (int64, error) {
 	return least + n.Int64(), nil
 }
 
-// checkQuota refuses a creator who has as many meetings as the settings allow.
-// Those that were about to be created before count as well: the provider may not
-// know of them yet.
+// checkQuota returns an error if a creator has reached the limit of active meetings. Those being
+// created count, too: the provider may not know them yet.
 func (d *Directory) checkQuota(ctx context.Context, creatorID, before int64, s config.Meeting) error {
 	limit := int64(s.Quota.MaxActiveMeetingCountPerUser)
 	if limit <= 0 {
@@ -190,7 +185,7 @@ func (d *Directory) checkQuota(ctx context.Context, creatorID, before int64, s c
 	return apierr.New(apierr.CreateMeetingExceedingMaxActiveMeetingCount, "a user may have %d meetings at a time", limit)
 }
 
-// confirm lets a meeting be there for everybody.
+// confirm makes a meeting visible.
 func (d *Directory) confirm(ctx context.Context, m store.Meeting, key *store.MessageKey) error {
 	return d.opts.Store.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx store.Tx) error {
 		if err := key.Remember(ctx, tx, m.ID); err != nil {
@@ -204,8 +199,7 @@ func (d *Directory) confirm(ctx context.Context, m store.Meeting, key *store.Mes
 	})
 }
 
-// giveUp forgets a meeting that is about to be created. If that fails it is
-// forgotten later.
+// giveUp deletes a meeting whose creation failed. If that fails, it is deleted later.
 func (d *Directory) giveUp(ctx context.Context, meetingID int64) {
 	err := d.opts.Store.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx store.Tx) error {
 		_, err := store.DeleteMeetings(ctx, tx, []int64{meetingID})
@@ -216,7 +210,7 @@ func (d *Directory) giveUp(ctx context.Context, meetingID int64) {
 	}
 }
 
-// takeBack lets the provider end a meeting that could not be confirmed.
+// takeBack makes the provider cancel a meeting that could not be confirmed.
 func (d *Directory) takeBack(ctx context.Context, m store.Meeting) {
 	if err := d.opts.Provider.Cancel(context.WithoutCancel(ctx), m.CreatorID, m.ID); err != nil {
 		d.opts.Logger.WarnContext(ctx, "a meeting that was not created goes on at its provider", "meeting", m.ID, "error", err)

@@ -21,7 +21,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestCreate makes meetings that begin at once and later.
+// TestCreate creates meetings that begin at once and later.
 func TestCreate(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2, 3)
@@ -76,7 +76,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestCreateRefusals refuses meetings for each reason there is.
+// TestCreateRefusals checks every reason to refuse a meeting.
 func TestCreateRefusals(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.People(1, 2)
@@ -177,7 +177,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestQuota creates as many meetings as are allowed, and no more at the same time.
+// TestQuota creates as many meetings as allowed, also concurrently.
 func TestQuota(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2, 3)
@@ -221,13 +221,13 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestWhileCreating looks at a meeting while its provider works.
+// TestWhileCreating queries a meeting during the provider's call.
 func TestWhileCreating(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2)
 		group := w.Group(1, 2)
 		w.during = func(m store.Meeting) {
-			// A provider may use the server meanwhile.
+			// A provider may use the server in its call.
 			want(t, "ended", w.Meetings.Ended(context.WithoutCancel(t.Context()), m.ID, w.Now), apierr.OK)
 			if len(w.stored()) != 0 || w.pending(1) != 1 {
 				t.Errorf("there are %+v and %d pending", w.stored(), w.pending(1))
@@ -249,7 +249,7 @@ func TestWhileCreating(t *testing.T) {
 	})
 }
 
-// TestForgotten finds meetings that a server was about to create when it died.
+// TestForgotten checks meetings whose creation a dying server did not finish.
 func TestForgotten(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.People(1, 2)

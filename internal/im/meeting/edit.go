@@ -11,15 +11,15 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Edit says what a user changes of a meeting. Nil fields stay as they are.
+// Edit is a user's change of a meeting. Nil fields stay unchanged.
 type Edit struct {
 	Name, Intro *string
 	// Password is removed if it is empty.
 	Password *string
 }
 
-// Update changes a meeting and returns it as it is then. Whoever may see it may
-// change what is said of it; only its creator may change the password.
+// Update changes a meeting and returns the result. All who may see it may change its texts; only
+// its creator may change the password.
 func (d *Directory) Update(ctx context.Context, requesterID, meetingID int64, e Edit) (m store.Meeting, err error) {
 	if err := d.available(); err != nil {
 		return m, err
@@ -61,8 +61,8 @@ func (d *Directory) Update(ctx context.Context, requesterID, meetingID int64, e 
 	return m, err
 }
 
-// Cancel cancels a meeting for its creator and reports whether it was not
-// cancelled before. If the provider refuses, it is not cancelled.
+// Cancel cancels a meeting for its creator and reports whether it was active before. If the
+// provider returns an error, it is not cancelled.
 func (d *Directory) Cancel(ctx context.Context, requesterID, meetingID int64) (m store.Meeting, changed bool, err error) {
 	if err := d.available(); err != nil {
 		return m, false, err
@@ -77,7 +77,7 @@ func (d *Directory) Cancel(ctx context.Context, requesterID, meetingID int64) (m
 	if err != nil || m.CancelDate != nil {
 		return m, false, err
 	}
-	// No transaction is open while the provider works: it may take its time, and use the store itself.
+	// No transaction is open during the provider's call, which may take long and use the store.
 	if err := d.opts.Provider.Cancel(ctx, requesterID, meetingID); err != nil {
 		return m, false, err
 	}
@@ -114,9 +114,8 @@ func (d *Directory) cancellable(ctx context.Context, r store.Reader, requesterID
 	return m, nil
 }
 
-// Ended notes that a meeting ended, as its provider says. A meeting that is not
-// there, or of which that is known, stays as it is. No meeting ends before it
-// begins, or after now.
+// Ended records that a meeting has ended, for the provider. It does nothing if the meeting does not
+// exist or has an end. The end is limited to the time between the start and now.
 func (d *Directory) Ended(ctx context.Context, meetingID int64, at time.Time) error {
 	now := d.now()
 	at = at.UTC().Truncate(time.Millisecond)

@@ -12,13 +12,13 @@ import (
 // expiryBatch bounds how many meetings one transaction of the clean-up deletes.
 const expiryBatch = 500
 
-// DeleteExpired deletes the meetings that are kept no longer and those whose creation was never finished, and returns how
-// many. It is the job of one node at a time, and can be stopped and repeated at will.
+// DeleteExpired deletes expired meetings and those whose creation was not finished, and returns how
+// many. One node at a time should call it; it can be interrupted and repeated.
 func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	now, s := d.now(), d.opts.Settings().Meeting
 	over := store.OverMeeting{Pending: now.Add(-forgotten)}
 	if s.RetentionPeriodHours > 0 {
-		// Milliseconds, because so many hours may be no time.Duration.
+		// Milliseconds, because the hours may overflow a time.Duration.
 		over.Ended = time.UnixMilli(now.UnixMilli() - int64(s.RetentionPeriodHours)*time.Hour.Milliseconds())
 		if lifetime := s.Scheduling.ExpireAfterSeconds; lifetime > 0 {
 			over.Begun = over.Ended.Add(-time.Duration(lifetime) * time.Second)

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestDeleteExpired lets meetings end in every way and looks at which are left as time goes by.
+// TestDeleteExpired ends meetings in every way and checks when they are deleted.
 func TestDeleteExpired(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2)

@@ -10,8 +10,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Accept lets a user enter a meeting. It returns the meeting and what lets the
-// user in. The creator of a meeting may enter it as well, and needs no password.
+// Accept lets a user join a meeting. It returns the meeting and the access token. The creator of a
+// meeting may join, too, without a password.
 func (d *Directory) Accept(ctx context.Context, requesterID, meetingID int64, password *string) (m store.Meeting, accessToken string, err error) {
 	m, is, err := d.invitation(ctx, requesterID, meetingID)
 	if err != nil {
@@ -27,17 +27,16 @@ func (d *Directory) Accept(ctx context.Context, requesterID, meetingID int64, pa
 	return m, accessToken, err
 }
 
-// Decline finds the meeting that a user does not want to enter. Nothing changes:
-// others may be told.
+// Decline returns the meeting that a user declines, without changing it.
 func (d *Directory) Decline(ctx context.Context, requesterID, meetingID int64) (store.Meeting, error) {
 	m, _, err := d.invitation(ctx, requesterID, meetingID)
 	return m, err
 }
 
-// Ignore does nothing, if somebody holds meetings.
+// Ignore does nothing. It returns an error if there is no provider.
 func (d *Directory) Ignore() error { return d.available() }
 
-// invitation returns a meeting and what a user is to it, if the user is invited.
+// invitation returns a meeting and the role of a user in it, if the user is invited.
 func (d *Directory) invitation(ctx context.Context, requesterID, meetingID int64) (m store.Meeting, is role, err error) {
 	if err := d.available(); err != nil {
 		return m, stranger, err
@@ -52,7 +51,7 @@ func (d *Directory) invitation(ctx context.Context, requesterID, meetingID int64
 	return m, is, err
 }
 
-// mayEnter refuses to enter a meeting that nobody can enter now.
+// mayEnter returns an error if the meeting cannot be joined now.
 func (d *Directory) mayEnter(m store.Meeting) error {
 	now, lifetime := d.now(), time.Duration(d.opts.Settings().Meeting.Scheduling.ExpireAfterSeconds)*time.Second
 	switch {

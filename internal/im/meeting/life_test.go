@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestUpdate changes meetings as their creator, as somebody who is invited, and as a stranger.
+// TestUpdate changes meetings as their creator, as an invited user, and as another user.
 func TestUpdate(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2, 3)
@@ -240,7 +240,7 @@ func TestQuery(t *testing.T) {
 	})
 }
 
-// TestManyMeetings are given out in parts.
+// TestManyMeetings checks paging.
 func TestManyMeetings(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {

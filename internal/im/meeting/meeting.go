@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meeting holds the rules about meetings: who may invite whom, when a
-// meeting may be, who may change, cancel and enter it. It does not hold meetings:
-// whoever does is a Provider. Nor does it tell anybody of them.
+// Package meeting holds the rules about meetings: invitations, dates, changes, cancelling and
+// joining. A Provider holds the meetings themselves. The package notifies nobody.
 package meeting
 
 import (
@@ -17,35 +16,34 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Provider holds the meetings themselves: the places where participants see and
-// hear each other. Its methods are called outside of transactions, and what it
-// refuses with is what the caller is told. A method that it does not have fails
-// with apierr.ConferenceNotImplemented.
+// A Provider holds the meetings themselves, where participants see and hear each other. Its methods
+// are called outside of transactions, and the caller gets their errors. A method that is not
+// implemented returns apierr.ConferenceNotImplemented.
 type Provider interface {
-	// Available reports whether there is somebody who holds meetings.
+	// Available reports whether a provider exists.
 	Available() bool
-	// Create opens a meeting that begins at once and returns what lets its creator
-	// in; empty is nothing. A meeting that begins later is not created: somebody
-	// accepts the invitation to it when it has begun.
+	// Create opens a meeting that begins at once and returns the access token of its creator, which
+	// may be empty. It is not called for a meeting that begins later, which the first accepted
+	// invitation after its start opens.
 	Create(ctx context.Context, requesterID int64, m store.Meeting, l Limits) (accessToken string, err error)
-	// Cancel ends a meeting that its creator cancelled. It may not have begun, and
-	// it may be cancelled more than once.
+	// Cancel ends a meeting that its creator cancelled. It may not have begun, and may already be
+	// cancelled.
 	Cancel(ctx context.Context, requesterID, meetingID int64) error
-	// CountActive returns how many meetings that a user created are under way, and
-	// false if nobody knows.
+	// CountActive returns how many meetings of a user are active; known is false if that is
+	// unknown.
 	CountActive(ctx context.Context, userID int64) (n int32, known bool, err error)
-	// Accept lets somebody enter a meeting and returns what lets them in.
+	// Accept lets a user join a meeting and returns the access token.
 	Accept(ctx context.Context, requesterID, meetingID int64) (accessToken string, err error)
 }
 
-// Limits are what a Provider shall allow in a meeting.
+// Limits are limits that a Provider must enforce.
 type Limits struct {
 	MaxParticipants int32
-	// IdleTimeout is for how long a meeting goes on without anybody in it.
+	// IdleTimeout is how long a meeting continues without participants.
 	IdleTimeout time.Duration
 }
 
-// limitsOf are the limits of a meeting of two users or of a group.
+// limitsOf returns the limits of a meeting of two users or of a group.
 func limitsOf(m store.Meeting) Limits {
 	if m.GroupID != nil {
 		return Limits{MaxParticipants: 100, IdleTimeout: time.Hour}
@@ -53,10 +51,10 @@ func limitsOf(m store.Meeting) Limits {
 	return Limits{MaxParticipants: 2, IdleTimeout: time.Hour}
 }
 
-// Messages tells what the rules about meetings need to know of messages. Its
-// methods are called inside transactions and use r alone.
+// Messages provides the rules about messages. Its methods are called inside transactions and must
+// use only r.
 type Messages interface {
-	// MaySend refuses a user who may not send messages to a user or a group.
+	// MaySend returns an error if a user may not send messages to a user or a group.
 	MaySend(ctx context.Context, r store.Reader, senderID, targetID int64, toGroup bool) error
 }
 
@@ -67,13 +65,13 @@ type Options struct {
 	Settings func() config.Conference
 	Messages Messages
 	Provider Provider
-	// Logger gets what a provider was not told; nil is silence.
+	// Logger logs failed calls of the provider; nil discards them.
 	Logger *slog.Logger
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 }
 
-// Directory knows all meetings of the cluster. It keeps nothing in memory.
+// Directory manages all meetings of the cluster. It has no cache.
 type Directory struct{ opts Options }
 
 // New returns the directory over a store.
@@ -89,7 +87,7 @@ func New(o Options) *Directory {
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
-// available refuses everything while nobody holds meetings.
+// available returns an error if there is no provider.
 func (d *Directory) available() error {
 	if d.opts.Provider.Available() {
 		return nil
@@ -97,19 +95,19 @@ func (d *Directory) available() error {
 	return apierr.New(apierr.ConferenceNotImplemented, "")
 }
 
-// A role is what a user is to a meeting.
+// A role is the role of a user in a meeting.
 type role int
 
 // The roles.
 const (
-	// stranger is nobody, who does not know whether the meeting exists.
+	// stranger is not invited and must not learn whether the meeting exists.
 	stranger role = iota
 	invitee
 	creator
 )
 
-// find returns a meeting and what a user is to it. Nobody knows of a meeting that
-// does not exist.
+// find returns a meeting and the role of a user in it. A meeting that does not exist has only
+// strangers.
 func (d *Directory) find(ctx context.Context, r store.Reader, userID, meetingID int64) (store.Meeting, role, error) {
 	m, err := store.FindMeeting(ctx, r, meetingID)
 	switch {
@@ -131,8 +129,8 @@ func (d *Directory) find(ctx context.Context, r store.Reader, userID, meetingID 
 	return m, stranger, err
 }
 
-// DeleteOfUsers deletes the meetings that deleted users have with single others,
-// in the transaction that deletes them. Their meetings with groups go on.
+// DeleteOfUsers deletes the meetings of deleted users with another user, in the transaction that
+// deletes them. Their meetings with groups stay.
 func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
 	return store.DeletePrivateMeetings(ctx, tx, userIDs)
 }

@@ -17,18 +17,19 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// world is the rules about meetings over a real store with real neighbours. It holds the meetings itself.
+// world holds the rules about meetings over a real store with the other real rules. It is the
+// provider.
 type world struct {
 	*imtest.World
 
 	absent bool
-	// during runs while a meeting is created.
+	// during is called while a meeting is being created.
 	during func(store.Meeting)
 
 	mu        sync.Mutex
 	failure   error
 	counts    bool
-	open      map[int64]int64 // the creators of what is under way
+	open      map[int64]int64 // the creators of active meetings
 	created   []store.Meeting
 	limits    []meeting.Limits
 	cancelled []int64
@@ -131,7 +132,7 @@ func (w *world) pending(userID int64) (n int64) {
 	return n
 }
 
-// want checks how something was refused; OK is not at all.
+// want checks the code of an error; OK means none.
 func want(t *testing.T, what string, err error, code apierr.Code) {
 	t.Helper()
 	switch {
@@ -146,7 +147,7 @@ func (w *world) later(seconds int) *time.Time {
 	return new(w.Now.Add(time.Duration(seconds) * time.Second))
 }
 
-// TestNoProvider refuses everything while nobody holds meetings.
+// TestNoProvider checks that everything is refused without a provider.
 func TestNoProvider(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.absent = true

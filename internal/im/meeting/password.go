@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// What passwords are made of.
+// Character sets of passwords.
 const (
 	digits  = "0123456789"
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -26,8 +26,8 @@ var alphabets = map[config.MeetingPasswordType]string{
 	config.MeetingPasswordAlphanumeric: digits + letters,
 }
 
-// newPassword returns the password of a new meeting, nil if it has none. An empty
-// password is none.
+// newPassword returns the password of a new meeting, or nil if it has none. An empty password means
+// none.
 func newPassword(given *string, s config.MeetingPassword) (*string, error) {
 	if given != nil && *given != "" {
 		return given, checkPassword(*given, s)
@@ -42,7 +42,7 @@ func newPassword(given *string, s config.MeetingPassword) (*string, error) {
 	return nil, nil
 }
 
-// changedPassword returns what a password becomes, nil if it is removed.
+// changedPassword returns the new password, or nil if it is removed.
 func changedPassword(given string, s config.MeetingPassword) (*string, error) {
 	if given != "" {
 		return &given, checkPassword(given, s)
@@ -54,7 +54,7 @@ func changedPassword(given string, s config.MeetingPassword) (*string, error) {
 	return nil, apierr.New(apierr.IllegalArgument, "password: a meeting must have one")
 }
 
-// checkPassword refuses a password that a user must not choose. It does not repeat
+// checkPassword returns an error if users must not choose the password. The error does not contain
 // it.
 func checkPassword(password string, s config.MeetingPassword) error {
 	switch s.Policy {
@@ -83,8 +83,7 @@ func makePassword(s config.MeetingPassword) (string, error) {
 	return string(password), nil
 }
 
-// opens reports whether a password is that of a meeting. A meeting without one is
-// open to any.
+// opens reports whether the password is correct. A meeting without password accepts any.
 func opens(m store.Meeting, password *string) bool {
 	if m.Password == nil {
 		return true

@@ -8,20 +8,20 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Query says which meetings a user wants to see. An empty field is no restriction.
+// Query selects meetings. Empty fields do not restrict it.
 type Query struct {
 	IDs, CreatorIDs, UserIDs, GroupIDs []int64
 	CreationDate                       store.DateRange
-	// Limit is how many at most; 0 is as many as the server gives at once.
+	// Limit is the maximum number; 0 means maxFound.
 	Limit, Offset int
 }
 
 // maxFound bounds how many meetings a user gets at once.
 const maxFound = 1000
 
-// Query returns meetings that a user may see: those that it created and is invited
-// to, by itself or with a group. Passwords and tokens are for their creators alone,
-// and a token is only shown while it could let somebody in.
+// Query returns the meetings that a user may see: those that it created or is invited to, directly
+// or with a group. Only the creator gets passwords and tokens, and tokens only while they may be
+// used.
 func (d *Directory) Query(ctx context.Context, requesterID int64, q Query) (found []store.Meeting, err error) {
 	if err := d.available(); err != nil {
 		return nil, err

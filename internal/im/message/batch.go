@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// maxBatch bounds how many messages are stored by one function of the store.
+	// maxBatch is the maximum number of messages per batch.
 	maxBatch = 256
-	// postgresLanes is how many batches are stored at the same time on PostgreSQL: while one waits for its commit, others
-	// are checked.
+	// postgresLanes is how many batches are stored concurrently on PostgreSQL: while one waits for
+	// its commit, others are checked.
 	postgresLanes = 4
 )
 
-// A batch gathers messages that are sent at the same time, so that they are checked
-// and stored together, in the order in which they came. While some are being
-// stored, the next ones gather; a single message is never delayed.
+// A batch collects messages that are sent concurrently, to check and store them together, in the
+// order of arrival. While one batch is being stored, the next one fills; a single message is never
+// delayed.
 type batch struct {
 	mu      sync.Mutex
 	waiting []*posting
 	running bool
-	// closed says that no message joins any more.
+	// closed is true once no message may join.
 	closed bool
 	// latest is the latest date of a message.
 	latest time.Time
@@ -44,20 +44,20 @@ type posting struct {
 	composed store.Message
 	settings config.Message
 	key      *Key
-	// begun is set by whoever decides the outcome: the batch that takes the message, or
-	// the sender who gives up before that.
+	// begun is set by whoever decides the outcome: the batch when it takes the message, or the
+	// sender when it gives up before that.
 	begun atomic.Bool
-	// sent, isMember and refusal are what one run of the transaction came to. isMember is
-	// whether the sender is a member of the group that the message goes to.
+	// sent, isMember and refusal are the result of one run of the transaction. isMember is true if
+	// the sender is a member of the message's group.
 	sent     store.Message
 	isMember bool
 	refusal  error
-	// existed says that sent is a message that a request with the same key has made.
+	// existed is true if sent was created by an earlier request with the same key.
 	existed bool
-	// doubtful says that the message may have been stored together with others, although that failed.
+	// doubtful is true if a failed batch may have stored the message.
 	doubtful bool
 	result   chan error
-	// ctx is that of the sender, and deadline when the sender gives up; zero is never.
+	// ctx is the sender's context, and deadline its deadline; zero means none.
 	ctx      context.Context
 	deadline time.Time
 }
@@ -68,8 +68,8 @@ func (p *posting) expired(now time.Time) bool { return !p.deadline.IsZero() && !
 // errExpired means that a sender has given up while its message was being stored.
 var errExpired = errors.New("a sender has given up")
 
-// errApart means that the messages of a batch are stored one after the other because
-// they could not be stored together: the error of one must not be that of another.
+// errApart means that the messages of a batch must be stored one by one, because storing them
+// together failed: the error of one must not affect others.
 var errApart = errors.New("the messages cannot be stored together")
 
 // mayJoin reports whether a message can be stored together with others.
@@ -77,25 +77,24 @@ func mayJoin(ctx context.Context, c Creation) bool {
 	return !c.IsSystemMessage && c.ID == nil && !store.Journaled(ctx)
 }
 
-// alone reports whether a message has its turn among the others but a transaction of its own: what it refers to is read
-// there, or it probably exists.
+// alone reports whether a message is ordered with the others but needs its own transaction: it
+// refers to a message that is read there, or probably exists.
 func (p *posting) alone() bool {
 	return p.composed.ReferenceID != nil || p.key != nil && p.key.Repeated
 }
 
-// lane returns the batch that the messages of a conversation go through. Those of a
-// conversation keep their order, and no two lanes write the same read date.
+// lane returns the batch for a conversation's messages. Those of a conversation keep their order,
+// and no two lanes write the same read date.
 func (d *Directory) lane(m store.Message) *batch {
 	conversation := uint64(m.TargetID)
 	if !m.IsGroupMessage {
 		conversation ^= uint64(m.SenderID)
 	}
-	// The numbers of ids that follow each other are spread by a large odd factor.
+	// Multiply to spread consecutive ids.
 	return &d.lanes[(conversation*0x9e3779b97f4a7c15)>>32%uint64(len(d.lanes))]
 }
 
-// join stores a message together with those that others send, after those that joined before, unless one with its key
-// exists.
+// join stores a message in a batch, after those that joined before, unless one with its key exists.
 func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
 	ctx, span := telemetry.Child(ctx, "store message", telemetry.Internal)
 	defer span.End()
@@ -122,8 +121,8 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	return p.sent, p.existed, err
 }
 
-// enqueue lets a message join a batch. Its id and date are given together with its place, so that all of them agree. It
-// reports false if the directory stops.
+// enqueue adds a message to a batch. It sets its id and date together with its position, so that
+// their orders agree. joined is false if the directory is stopping.
 func (d *Directory) enqueue(b *batch, p *posting) (joined bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,8 +140,8 @@ func (d *Directory) enqueue(b *batch, p *posting) (joined bool, err error) {
 	return true, nil
 }
 
-// Stop waits until the messages that are being stored together are stored, or ctx ends. Messages that are sent
-// afterwards are stored one by one.
+// Stop waits until the current batches are stored, or ctx ends. Later messages are stored one by
+// one.
 func (d *Directory) Stop(ctx context.Context) error {
 	for i := range d.lanes {
 		b := &d.lanes[i]
@@ -163,7 +162,7 @@ func (d *Directory) Stop(ctx context.Context) error {
 	}
 }
 
-// runBatches stores what waits in a lane until nothing does.
+// runBatches stores the messages of a lane until it is empty.
 func (d *Directory) runBatches(b *batch) {
 	for {
 		b.mu.Lock()
@@ -178,7 +177,7 @@ func (d *Directory) runBatches(b *batch) {
 		b.mu.Unlock()
 		live, now := taken[:0], time.Now()
 		for _, p := range taken {
-			// Whoever has given up, or is about to, learns it from its context.
+			// A sender that has given up, or is about to, learns it from its context.
 			if !p.expired(now) && p.begun.CompareAndSwap(false, true) {
 				live = append(live, p)
 			}
@@ -200,8 +199,8 @@ func (d *Directory) runBatches(b *batch) {
 	}
 }
 
-// runTogether stores messages together, or one after the other if that fails. Those in rest come after them, and then those that wait in
-// the lane.
+// runTogether stores messages together, or one by one if that fails. rest are the messages after
+// them, which precede those waiting in the lane.
 func (d *Directory) runTogether(b *batch, together, rest []*posting) {
 	err := d.sendTogether(together)
 	for i, p := range together {
@@ -217,8 +216,8 @@ func (d *Directory) runTogether(b *batch, together, rest []*posting) {
 	}
 }
 
-// runAlone stores a message in a transaction of its own. Those after it wait until its outcome is known, which keeps the
-// order.
+// runAlone stores a message in its own transaction. Later ones wait for its outcome, which keeps
+// the order.
 func (d *Directory) runAlone(b *batch, p *posting, rest []*posting) {
 	var err error
 	defer func() {
@@ -232,11 +231,12 @@ func (d *Directory) runAlone(b *batch, p *posting, rest []*posting) {
 	}
 }
 
-// laterPause is how long it is waited for ids that are greater than one of a machine whose clock is ahead, and laterLimit how often.
+// laterPause is the pause before checking for greater ids after one from a machine whose clock is
+// ahead; laterLimit is the number of checks.
 const laterPause, laterLimit = 5 * time.Millisecond, 100
 
-// renumber gives new ids and dates to the messages that come after one in its conversation: another process has stored that one
-// meanwhile, because the sender or its gateway had sent it there too, and its id may be greater than theirs.
+// renumber gives new ids and dates to the messages after one in its conversation: another process
+// has stored that one, because it was sent there too, and its id may be greater than theirs.
 func (d *Directory) renumber(b *batch, stored *posting, rest []*posting) {
 	for range laterLimit {
 		if id, err := d.opts.IDs.NextContext(stored.ctx); err != nil || id > stored.sent.ID || sleep.For(stored.ctx, laterPause) != nil {
@@ -250,7 +250,7 @@ func (d *Directory) renumber(b *batch, stored *posting, rest []*posting) {
 	}
 	for _, p := range slices.Concat(rest, b.waiting) {
 		if sameConversation(p.composed, stored.sent) {
-			// Without a new id the message keeps the one that it has.
+			// Without a new id the message keeps its id.
 			_ = d.stamp(p.ctx, &p.composed, p.settings, b.latest)
 		}
 	}
@@ -263,11 +263,11 @@ func sameConversation(a, b store.Message) bool {
 	return a.SenderID == b.SenderID && a.TargetID == b.TargetID || a.SenderID == b.TargetID && a.TargetID == b.SenderID
 }
 
-// sendTogether stores messages, all that are not refused or none.
+// sendTogether stores messages, all that are valid or none.
 func (d *Directory) sendTogether(batch []*posting) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			// Whoever caused it meets it again alone.
+			// The cause will fail again in a transaction of its own.
 			err = fmt.Errorf("%w: panic: %v", errApart, value)
 		}
 	}()
@@ -305,7 +305,7 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 			kept = append(kept, keptOf(p.sent, p.settings))
 		}
 		if p.key != nil {
-			// One that exists fails the transaction, and its message is looked for alone.
+			// An existing key fails the transaction, and its message is found when stored alone.
 			keys = append(keys, d.remembered(p.sent, p.key))
 		}
 		switch {
@@ -313,14 +313,15 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 		case !p.sent.IsGroupMessage:
 			raise(read.Private, store.PrivateConversationKey{OwnerID: p.sent.SenderID, TargetID: p.sent.TargetID}, p.sent.DeliveryDate)
 		case p.isMember:
-			// Guests of a group have no part in its conversation.
+			// Guests of a group have no read date.
 			raise(read.Members, speakerOf(p.sent), p.sent.DeliveryDate)
 		}
 	}
 	if err := store.SaveMessages(ctx, tx, kept, read, keys); err != nil {
 		return err
 	}
-	// In a process that was paused, senders may have given up meanwhile: what they sent must not be stored.
+	// If the process was paused, senders may have given up meanwhile; their messages must not be
+	// stored.
 	now := time.Now()
 	for _, p := range batch {
 		if p.expired(now) {
@@ -330,14 +331,14 @@ func (d *Directory) saveTogether(ctx context.Context, tx store.Tx, batch []*post
 	return nil
 }
 
-// raise sets a date unless there is a later one.
+// raise sets a date unless a later one is set.
 func raise[K comparable](dates map[K]time.Time, key K, date time.Time) {
 	if dates[key].Before(date) {
 		dates[key] = date
 	}
 }
 
-// checkTogether refuses messages that their senders may not send.
+// checkTogether sets the refusals of messages that their senders may not send.
 func (d *Directory) checkTogether(ctx context.Context, r store.Reader, batch []*posting) error {
 	var routes []store.MessageRoute
 	var keys []store.GroupUserKey
@@ -383,8 +384,7 @@ func speakerOf(m store.Message) store.GroupUserKey {
 	return store.GroupUserKey{GroupID: m.TargetID, UserID: m.SenderID}
 }
 
-// asksRecipient reports whether it depends on the recipient alone who may send the
-// message.
+// asksRecipient reports whether only the recipient decides who may send the message.
 func asksRecipient(p *posting) bool {
 	return !p.sent.IsGroupMessage && p.sent.SenderID != p.sent.TargetID && p.settings.AllowSendMessagesToStranger
 }

@@ -16,8 +16,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestSendTogether sends messages at the same time, some of which are refused or cannot be stored: each has its own
-// outcome.
+// TestSendTogether sends messages concurrently, some of which are refused or cannot be stored: each
+// has its own outcome.
 func TestSendTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.elsewhere, w.Rules.Message.AllowSendMessagesToOneself = true, false
@@ -50,10 +50,10 @@ func TestSendTogether(t *testing.T) {
 	})
 }
 
-// TestStopWaitsForBatches proves that the directory waits for the messages that are being stored, not longer than it may,
-// and that those that come later are stored too.
+// TestStopWaitsForBatches proves that Stop waits for the current batches, within its limit, and
+// that later messages are stored.
 func TestStopWaitsForBatches(t *testing.T) {
-	w := newWorld(t, storetest.SQLite(t)) // It has one writer, whom the test holds up.
+	w := newWorld(t, storetest.SQLite(t)) // It has one writer, which the test blocks.
 	w.elsewhere = true
 	send := func() error {
 		_, err := w.Messages.Send(t.Context(), message.Creation{SenderID: new(int64(1)), TargetID: 2, Text: new("hello")})
@@ -92,8 +92,8 @@ func TestStopWaitsForBatches(t *testing.T) {
 	}
 }
 
-// TestHotGroup lets many members write to one group whose messages are numbered: all numbers are given once, and hardly a
-// transaction is in vain because another one gave a number at the same time.
+// TestHotGroup has many members write to one group with sequence numbers: each number is assigned
+// once, and hardly any transaction is retried.
 func TestHotGroup(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.Rules.Message.SequenceID.UseSequenceIDForGroupConversation = true

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// BenchmarkSend measures messages of many senders at once, stored durably.
+// BenchmarkSend measures messages of many concurrent senders, stored durably.
 func BenchmarkSend(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) *store.DB{"SQLite": storetest.SQLite, "PostgreSQL": storetest.PostgreSQL} {
 		b.Run(name, func(b *testing.B) {

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// deliveredAge is for how long at least it is known that a message was delivered: longer than it takes a gateway to notice
-// that an answer was lost.
+// deliveredAge is how long a delivery is remembered at least: longer than it takes a gateway to
+// detect a lost response.
 const deliveredAge = 30 * time.Second
 
-// delivered are the messages that this process has delivered lately, of those whose requests may come again.
+// delivered are the messages that this process delivered recently, if their requests may be
+// repeated.
 type delivered struct {
 	mu         sync.Mutex
 	young, old map[int64]struct{}
 	since      time.Time
 }
 
-// first notes a message and reports whether it was not known.
+// first records a message and reports whether it is new.
 func (d *delivered) first(id int64, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,53 +10,53 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Deliverer carries messages to the recipients who are online. It is called once
-// for each message, after what the message changed is committed, by the goroutine
-// that sends the message: it should hand over and return. The context does not end
-// with the request of the sender. An error is logged and changes nothing else: who
-// was not reached finds the message by a query.
+// A Deliverer delivers messages to online recipients. It is called once for each message, after the
+// commit, by the goroutine that sends the message, and should only queue it. The context does not
+// end with the sender's request. An error is only logged: recipients who were not reached find the
+// message by a query.
 type Deliverer interface {
 	Deliver(ctx context.Context, d Delivery) error
 }
 
-// An Event is what recipients learn of a message.
+// An Event is the kind of a delivery.
 type Event int
 
 // The events.
 const (
-	// Created is a message that is new.
+	// Created is a new message.
 	Created Event = iota
 	// Updated is a message that its sender edited or recalled.
 	Updated
 )
 
-// A Delivery is a message on its way.
+// A Delivery is a message to be delivered.
 type Delivery struct {
 	Event Event
-	// Message has also what is delivered but not stored: records and the id of the
-	// message before it.
+	// Message includes the data that is delivered but not stored: records and the id of the
+	// previous message.
 	Message store.Message
-	// Edit is what the sender changed; it is set for Updated only.
+	// Edit is the sender's change; it is set only for Updated.
 	Edit Edit
-	// SenderDevice is the type of the device that the message came from, such as
-	// DESKTOP: the sender's other devices get the message as well. Empty is unknown,
-	// and no device of the sender gets it.
+	// SenderDevice is the type of the sending device, such as DESKTOP: the sender's other devices
+	// get the message, too. If empty, no device of the sender gets it.
 	SenderDevice string
-	// Origin is what the sender's request was, if there was one.
+	// Origin is the origin of the sender's request; nil means none.
 	Origin any
-	// InTurn says that it had a turn, which is not over: what comes before it in the conversation was delivered.
+	// InTurn is true if the message has a turn that has not ended: earlier messages of the
+	// conversation were delivered.
 	InTurn bool
-	// InOrder says that the message had a turn: its id is greater than those of the messages of the conversation before it.
+	// InOrder is true if the message had a turn: its id is greater than those of earlier messages
+	// of the conversation.
 	InOrder bool
-	// Recipients are the users who get the message, without the sender, in parts. The
-	// members of a group are read while they are asked for, and an error ends them.
+	// Recipients are the users who get the message, without the sender, in chunks. The members of a
+	// group are read during iteration, and an error ends it.
 	Recipients iter.Seq2[[]int64, error]
 }
 
-// recipientChunk bounds how many members of a group are read at once.
+// recipientChunk is how many members of a group are read at once.
 const recipientChunk = 1000
 
-// deliver hands a message to the Deliverer.
+// deliver calls the Deliverer.
 func (d *Directory) deliver(ctx context.Context, delivery Delivery) {
 	if d.opts.Deliverer == nil {
 		return
@@ -69,8 +69,8 @@ func (d *Directory) deliver(ctx context.Context, delivery Delivery) {
 	}
 }
 
-// Recipients returns the users who get a message, without the sender, in parts. The members of a group are read while they are
-// asked for, and an error ends them.
+// Recipients returns the users who get a message, without the sender, in chunks. The members of a
+// group are read during iteration, and an error ends it.
 func (d *Directory) Recipients(ctx context.Context, m store.Message) iter.Seq2[[]int64, error] {
 	if !m.IsGroupMessage {
 		return func(yield func([]int64, error) bool) {
@@ -101,7 +101,7 @@ func (d *Directory) Recipients(ctx context.Context, m store.Message) iter.Seq2[[
 	}
 }
 
-// readRecipients yields the members of a group that has too many to be kept.
+// readRecipients yields the members of a group that is too large for a roster.
 func (d *Directory) readRecipients(ctx context.Context, m store.Message, yield func([]int64, error) bool) {
 	var after *int64
 	for {

@@ -15,24 +15,23 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Edit is what a sender changes of a message. Nil fields stay as they are.
+// Edit is a sender's change of a message. Nil fields stay unchanged.
 type Edit struct {
 	Text *string
 	// Records replaces all records; an empty list removes them.
 	Records *[][]byte
 	// RecallDate recalls the message.
 	RecallDate *time.Time
-	// Origin is what the edit was made from. It is handed to the Deliverer as it is.
+	// Origin is passed to the Deliverer.
 	Origin any
-	// Turn is the place of the edit in the conversation; nil is any.
+	// Turn is the position of the edit in the conversation; nil means none.
 	Turn *Turn
 }
 
 func (e Edit) edits() bool { return e.Text != nil || e.Records != nil }
 
-// UpdateBySender is how users edit and recall what they sent. A recall puts a
-// system message that says so beside the message. An edit of nothing is only
-// delivered.
+// UpdateBySender edits or recalls a message for its sender. A recall creates a system message about
+// it. An empty edit is only delivered.
 func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device string, messageID int64, e Edit) error {
 	now, settings := d.now(), d.opts.Settings()
 	if err := checkEdit(e, settings, now); err != nil {
@@ -80,8 +79,7 @@ func (d *Directory) UpdateBySender(ctx context.Context, senderID int64, device s
 	return nil
 }
 
-// keptRecords are the records that are stored of an edit: those of a new message
-// would not be stored either.
+// keptRecords returns the records to store, according to the settings for new messages.
 func (e Edit) keptRecords(s config.Message) *[][]byte {
 	if !s.PersistRecord {
 		return nil
@@ -106,7 +104,7 @@ func (e Edit) apply(m store.Message, now time.Time) store.Message {
 	return m
 }
 
-// checkEdit checks what does not depend on the message.
+// checkEdit validates what does not depend on the message.
 func checkEdit(e Edit, s config.Message, now time.Time) error {
 	switch {
 	case e.edits() && !s.AllowEditMessageBySender:
@@ -121,8 +119,8 @@ func checkEdit(e Edit, s config.Message, now time.Time) error {
 	return cmp.Or(checkText(e.Text, s), checkRecords(records, s), check.NotFuture("recallDate", e.RecallDate, now))
 }
 
-// mayEdit refuses whoever did not send the message, which need not exist, and what
-// its group does not allow.
+// mayEdit returns an error if the user did not send the message, which need not exist, or its group
+// forbids the edit.
 func (d *Directory) mayEdit(ctx context.Context, r store.Reader, senderID int64, found []store.Message, e Edit, s config.Message, now time.Time) error {
 	recalls := e.RecallDate != nil
 	if len(found) == 0 || found[0].SenderID != senderID || found[0].IsSystemMessage {

@@ -10,23 +10,23 @@ import (
 	"example.org/app/internal/store"
 )
 
-// expiryBatch bounds how many messages one transaction of the clean-up deletes and
-// how many are in memory at once.
+// expiryBatch is how many messages one transaction of the clean-up deletes, and so the number in
+// memory.
 const expiryBatch = 500
 
-// DeleteExpired deletes the messages that are kept no longer, those that
-// BeforeDelete agrees to, and returns how many. It is the job of one node at a
-// time, and can be stopped and repeated at will.
+// DeleteExpired deletes the expired messages that BeforeDelete approves, and returns how many. One
+// node at a time should call it; it can be interrupted and repeated.
 //
-// Where messages are in partitions, and nobody decides about or is told of each, whole partitions are dropped, and messages are
-// deleted one by one only if they are older by the width of a partition: those with ids that do not tell when they were sent,
-// and those of before there were partitions. The number is an estimate then.
+// If messages are partitioned, and BeforeDelete need not be called for each, whole partitions are
+// dropped. Single messages are deleted only if they are older by the width of a partition: those
+// whose ids do not contain their time, and those from before partitioning. The number is an
+// estimate then.
 func (d *Directory) DeleteExpired(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	return expiry{d.opts, d.now(), db}.run(ctx)
 }
 
-// PreparePartitions makes the partitions for the messages that come next, as far as the database has partitions, and returns how
-// many. Messages for which there is no partition are stored as well; the next run moves them.
+// PreparePartitions creates partitions for future messages, if the database has partitions, and
+// returns how many. Messages without partition are stored, too; the next run moves them.
 func (d *Directory) PreparePartitions(ctx context.Context, db store.Writer) (made int64, err error) {
 	return expiry{d.opts, d.now(), db}.prepare(ctx)
 }
@@ -43,7 +43,7 @@ func (e expiry) run(ctx context.Context) (deleted int64, err error) {
 	if hours <= 0 {
 		return 0, nil
 	}
-	// Milliseconds, because so many hours may be no time.Duration.
+	// Milliseconds, because the hours may overflow a time.Duration.
 	before := time.UnixMilli(e.now.UnixMilli() - int64(hours)*time.Hour.Milliseconds())
 	if !e.partitioned() {
 		return e.deleteBefore(ctx, before)
@@ -65,7 +65,7 @@ func (e expiry) run(ctx context.Context) (deleted int64, err error) {
 	return deleted + more, err
 }
 
-// decidesAboutEach reports whether somebody is asked about, or told of, each message that is kept no longer.
+// decidesAboutEach reports whether BeforeDelete must be called with each expired message.
 func (e expiry) decidesAboutEach(ctx context.Context) (each bool, err error) {
 	if e.opts.BeforeDelete != nil && (e.opts.AsksBeforeDelete == nil || e.opts.AsksBeforeDelete()) {
 		return true, nil
@@ -77,7 +77,7 @@ func (e expiry) decidesAboutEach(ctx context.Context) (each bool, err error) {
 	return each, err
 }
 
-// deleteBefore deletes the messages that were delivered before a date one by one.
+// deleteBefore deletes the messages delivered before a date one by one.
 func (e expiry) deleteBefore(ctx context.Context, before time.Time) (deleted int64, err error) {
 	var last *store.Message
 	for {

@@ -4,7 +4,7 @@ package message
 
 import "context"
 
-// SendTogether stores messages as one batch, as if they had come at the same time.
+// SendTogether stores messages as one batch.
 func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) error {
 	settings := d.opts.Settings()
 	var batch []*posting
@@ -43,5 +43,5 @@ func (d *Directory) Storing() bool {
 	return false
 }
 
-// Enter waits until the messages before have their ids.
+// Enter waits until earlier messages have their ids.
 func (t *Turn) Enter(ctx context.Context) error { return t.enter(ctx) }

@@ -9,16 +9,16 @@ import (
 	"example.org/app/internal/store"
 )
 
-// keyBatch bounds how many keys one transaction of the clean-up deletes.
+// keyBatch is how many keys one transaction of the clean-up deletes.
 const keyBatch = 5000
 
-// remembered is what is stored of a request that made a message.
+// remembered returns the stored key of a request that created a message.
 func (d *Directory) remembered(m store.Message, key *Key) store.MessageKey {
 	return store.MessageKey{SenderID: m.SenderID, Key: key.Value, MessageID: m.ID, ExpiryDate: d.now().Add(key.Lifetime)}
 }
 
-// recall returns the message that a request with the same key has made, or the new one and false. What is delivered but
-// not stored is that of the new one, which the request has as well.
+// recall returns the message that a request with the same key created, or the new one and false.
+// Data that is delivered but not stored comes from the new one.
 func (d *Directory) recall(ctx context.Context, r store.Reader, composed store.Message, key *Key) (m store.Message, existed bool, err error) {
 	if key == nil {
 		return composed, false, nil
@@ -45,8 +45,8 @@ func (d *Directory) recall(ctx context.Context, r store.Reader, composed store.M
 	return stored, true, nil
 }
 
-// DeleteExpiredKeys forgets the keys of requests that have expired and returns how many. It is the job of one node at a
-// time.
+// DeleteExpiredKeys deletes expired keys of requests and returns how many. One node at a time
+// should call it.
 func (d *Directory) DeleteExpiredKeys(ctx context.Context, db store.Writer) (deleted int64, err error) {
 	now := d.now()
 	for {

@@ -62,7 +62,7 @@ func TestKey(t *testing.T) {
 		}
 		stored(1)
 		delivered(1)
-		// Another process does not know whether the one that stored it came so far.
+		// Another process does not know whether the one that stored it delivered it.
 		if again, err := message.New(w.options).Send(t.Context(), repeated); err != nil || again.ID != first.ID {
 			t.Errorf("repeated elsewhere, the message is %+v, %v", again, err)
 		}
@@ -77,12 +77,12 @@ func TestKey(t *testing.T) {
 		if _, err := w.Messages.Send(t.Context(), other); apierr.From(err).Code != apierr.IllegalArgument {
 			t.Errorf("the key of another conversation: %v", err)
 		}
-		// The keys of another sender are others.
+		// The same keys of another sender are different keys.
 		other.SenderID = new(int64(2))
 		send(other)
 		stored(2)
 
-		// Some of those that come together are the same.
+		// Some of the concurrent ones have the same key.
 		var group sync.WaitGroup
 		ids := make([]int64, 40)
 		for i := range ids {
@@ -138,8 +138,8 @@ func TestKey(t *testing.T) {
 	})
 }
 
-// TestRepeatedWhileStored repeats a request whose first attempt is still being stored elsewhere, by a service that does not
-// answer: the sender is not told that it failed as long as that is not known.
+// TestRepeatedWhileStored repeats a request whose first attempt is still being stored by an
+// unresponsive service: the sender does not get an error while the outcome is unknown.
 func TestRepeatedWhileStored(t *testing.T) {
 	url := storetest.MigratedURL(t)
 	w := newWorld(t, storetest.Open(t, store.Options{URL: url, Timeout: time.Minute, LockTimeout: time.Minute}))
@@ -158,7 +158,8 @@ func TestRepeatedWhileStored(t *testing.T) {
 	}()
 	<-stored
 
-	// The other service waits for the first transaction until its own takes too long. It asks for the time in each attempt.
+	// The other service waits for the first transaction until its own times out. It reads the clock
+	// in each attempt.
 	other := w.options
 	other.Store = storetest.Open(t, store.Options{URL: url, Timeout: 200 * time.Millisecond, LockTimeout: time.Minute})
 	var times atomic.Int64
@@ -183,8 +184,8 @@ func TestRepeatedWhileStored(t *testing.T) {
 	}
 }
 
-// TestStoredElsewhereMeanwhile sends two messages whose first one another service stores at the same time, with a later id: the second
-// one comes after it all the same.
+// TestStoredElsewhereMeanwhile sends two messages. Another service concurrently stores the first
+// with a greater id: the second is still ordered after it.
 func TestStoredElsewhereMeanwhile(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2)

@@ -248,7 +248,7 @@ func TestDeleteExpired(t *testing.T) {
 	})
 }
 
-// TestCascades proves what goes with users and groups and what stays.
+// TestCascades checks what is deleted with users and groups.
 func TestCascades(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2)
@@ -350,7 +350,7 @@ func TestStatistics(t *testing.T) {
 	})
 }
 
-// TestConcurrency lets many senders write to one group and recall one message.
+// TestConcurrency has many senders write to one group and recall one message.
 func TestConcurrency(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		const writers, each = 8, 12
@@ -401,7 +401,7 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestWithoutOptions proves that nothing optional is needed.
+// TestWithoutOptions proves that the optional options are optional.
 func TestWithoutOptions(t *testing.T) {
 	w := newWorld(t, storetest.SQLite(t))
 	w.People(1, 2)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package message holds the rules about messages: who may send them to whom, what
-// is kept of them, who may query, edit and recall them, and for how long they
-// stay. Administrators and clients act through it. It does not carry messages to
-// anybody: whoever does is a Deliverer.
+// Package message holds the rules about messages: who may send them to whom, what is stored, who
+// may query, edit and recall them, and when they expire. Administrators and clients use it. It does
+// not deliver messages; a Deliverer does.
 package message
 
 import (
@@ -18,15 +17,15 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Members tells what the rules about messages need to know of the members of groups. Its methods are called inside
-// transactions and use r alone.
+// Members provides the rules about group members. Its methods are called inside transactions and
+// must use only r.
 type Members interface {
-	// Speaker finds out what decides whether a user may send messages to a group.
+	// Speaker returns what decides whether a user may send messages to a group.
 	Speaker(ctx context.Context, r store.Reader, groupID, userID int64) (group.Speaker, error)
 	// Speakers is Speaker for many users of groups at once.
 	Speakers(ctx context.Context, r store.Reader, keys []store.GroupUserKey) (map[store.GroupUserKey]group.Speaker, error)
-	// Roster returns the members of a group, in ascending order and not to be changed,
-	// or false for a group that has too many to be kept.
+	// Roster returns the members of a group in ascending order, read only; ok is false if there are
+	// too many to be cached.
 	Roster(ctx context.Context, r store.Reader, groupID int64) (members []int64, ok bool, err error)
 }
 
@@ -34,40 +33,37 @@ type Members interface {
 type Options struct {
 	Store *store.DB
 	IDs   *ids.Generator
-	// Settings and ReadReceipts return the current rules.
+	// Settings and ReadReceipts return the current settings.
 	Settings     func() config.Message
 	ReadReceipts func() config.ReadReceipt
 	Members      Members
-	// HasAccounts reports whether every user has an account in the store. Where
-	// identities are kept elsewhere, nothing is known of recipients, and whether they
-	// are active is not checked. Nil is true.
+	// HasAccounts reports whether every user has an account in the store. If identities are kept
+	// elsewhere, the existence and activity of recipients is not checked. Nil means true.
 	HasAccounts func() bool
-	// Deliverer carries messages to those who are online; nil is nobody.
+	// Deliverer delivers messages to online users; nil means no delivery.
 	Deliverer Deliverer
-	// BeforeDelete is asked, outside of any transaction, which of the messages that
-	// are kept no longer shall be deleted. An error ends the clean-up. Nil deletes
-	// all.
+	// BeforeDelete returns, outside of any transaction, which of the expired messages to delete. An
+	// error ends the clean-up. Nil deletes all.
 	BeforeDelete func(ctx context.Context, expired []store.Message) ([]store.Message, error)
-	// AsksBeforeDelete reports whether BeforeDelete asks anybody. Nil is always.
+	// AsksBeforeDelete reports whether BeforeDelete needs to be called. Nil means always.
 	AsksBeforeDelete func() bool
-	// Sent is told how many messages users and administrators sent. It may be nil.
+	// Sent is called with the number of messages that users and administrators sent. It may be nil.
 	Sent func(n int64)
-	// Logger gets what could not be delivered; nil is silence.
+	// Logger logs failed deliveries; nil discards them.
 	Logger *slog.Logger
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 }
 
-// Directory knows all messages of the cluster. It keeps nothing in memory but what
-// is being sent.
+// Directory manages all messages of the cluster. It keeps only messages being sent in memory.
 type Directory struct {
 	Statistics
 	opts Options
-	// lanes store messages at the same time, those of one conversation in the same one.
+	// lanes are stored concurrently; the messages of a conversation share one.
 	lanes []batch
-	// runners store what is in the lanes.
+	// runners counts the goroutines that store lanes.
 	runners sync.WaitGroup
-	// delivered are the messages with a key that were delivered lately.
+	// delivered are the recently delivered messages with a key.
 	delivered delivered
 }
 
@@ -94,7 +90,7 @@ func New(o Options) *Directory {
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
-// Find returns messages, deleted and recalled ones included.
+// Find returns messages, including deleted and recalled ones.
 func (d *Directory) Find(ctx context.Context, f store.MessageFilter, order store.MessageOrder, limit, offset int) (found []store.Message, err error) {
 	f = d.withDirections(f)
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -118,16 +114,15 @@ func (d *Directory) FindPage(ctx context.Context, f store.MessageFilter, order s
 	return total, found, err
 }
 
-// withDirections makes a query for private messages between users one for whole
-// conversations if messages have the ids of conversations.
+// withDirections extends a query for private messages between users to whole conversations if
+// messages have conversation ids.
 func (d *Directory) withDirections(f store.MessageFilter) store.MessageFilter {
 	f.BothDirections = d.opts.Settings().UseConversationID && f.IsGroupMessage != nil && !*f.IsGroupMessage
 	return f
 }
 
-// Delete removes the messages with these ids, all of them or none, and returns how
-// many. Logically deleted messages are only given a deletion date, again if they
-// have one. What the settings say decides if logically is nil.
+// Delete deletes the messages with these ids, all or none, and returns how many. Logical deletion
+// sets, or replaces, the deletion date. If logically is nil, the settings decide.
 func (d *Directory) Delete(ctx context.Context, messageIDs []int64, logically *bool) (deleted int64, err error) {
 	now, keep := d.now(), d.opts.Settings().DeleteMessageLogicallyByDefault
 	if logically != nil {
@@ -147,14 +142,14 @@ func (d *Directory) Delete(ctx context.Context, messageIDs []int64, logically *b
 	return deleted, nil
 }
 
-// DeleteOfUsers forgets the numbers of the messages from and to deleted users, in
-// the transaction that deletes them. The messages stay.
+// DeleteOfUsers deletes the sequence numbers of private conversations of deleted users, in the
+// transaction that deletes them. The messages stay.
 func DeleteOfUsers(ctx context.Context, tx store.Tx, userIDs []int64) error {
 	return store.DeletePrivateSequences(ctx, tx, userIDs)
 }
 
-// DeleteOfGroups forgets the numbers of the messages to deleted groups, in the
-// transaction that deletes them. The messages stay.
+// DeleteOfGroups deletes the sequence numbers of deleted groups, in the transaction that deletes
+// them. The messages stay.
 func DeleteOfGroups(ctx context.Context, tx store.Tx, groupIDs []int64) error {
 	return store.DeleteGroupSequences(ctx, tx, groupIDs)
 }

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// world is the rules about messages over a real store with real neighbours.
+// world holds the rules about messages over a real store with the other real rules.
 type world struct {
 	*imtest.World
 	options   message.Options
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return w
 }
 
-// Deliver makes the world the deliverer.
+// Deliver implements message.Deliverer.
 func (w *world) Deliver(_ context.Context, d message.Delivery) error {
 	var all []int64
 	for part, err := range d.Recipients {
@@ -211,7 +211,7 @@ func TestBadMessages(t *testing.T) {
 	w.WantCode("limit 0", err, apierr.IllegalArgument)
 }
 
-// TestDelivery proves who gets what, and that nothing depends on it.
+// TestDelivery checks who gets what, and that a failed delivery has no effect.
 func TestDelivery(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2)

@@ -16,13 +16,13 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// model is what the messages and the read dates of a few users should be.
+// model is the expected state of the messages and read dates of a few users.
 type model struct {
 	messages map[int64]store.Message
 	read     map[store.PrivateConversationKey]time.Time
 }
 
-// TestModel does the same at random to the rules and to a model of them.
+// TestModel applies random operations to the rules and to a model.
 func TestModel(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { runModel(t, newWorld(t, storetest.SQLite(t)), 2500) })
 	t.Run("PostgreSQL", func(t *testing.T) { runModel(t, newWorld(t, storetest.PostgreSQL(t)), 500) })

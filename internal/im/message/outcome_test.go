@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestUnknownOutcome cuts the connection to the database while messages are committed, before or after the commit: each is
-// stored once and delivered once, and its sender is told so.
+// TestUnknownOutcome breaks the database connection before or after the commit of messages: each is
+// stored and delivered once, and its sender succeeds.
 func TestUnknownOutcome(t *testing.T) {
 	cutter := storetest.NewCutter(t, storetest.MigratedURL(t))
 	w := newWorld(t, storetest.Open(t, store.Options{URL: cutter.URL(), Timeout: time.Minute, LockTimeout: time.Minute}))

@@ -13,18 +13,20 @@ import (
 )
 
 const (
-	// partitionsPerRetention is how many partitions hold the messages that are kept.
+	// partitionsPerRetention is the number of partitions for the retained messages.
 	partitionsPerRetention = 8
-	// longestPartition is how many hours of messages a partition holds at most, and how many it holds if messages are kept for ever.
+	// longestPartition is the maximum span of a partition in hours, and its span if messages never
+	// expire.
 	longestPartition = 365 * 24
-	// leastAhead is for how long there are partitions at least.
+	// leastAhead is how far ahead partitions exist at least.
 	leastAhead = 6 * time.Hour
-	// detachAttempts is how often a partition is tried to be detached, with a pause between, while long queries run.
+	// detachAttempts is how often detaching a partition is tried, with a pause between, while long
+	// queries run.
 	detachAttempts = 10
 	detachPause    = time.Second
 )
 
-// partitionWidth returns how long the span of time is whose messages a partition holds.
+// partitionWidth returns the time span of a partition.
 func partitionWidth(retentionHours int32) time.Duration {
 	if retentionHours <= 0 {
 		return longestPartition * time.Hour
@@ -36,7 +38,7 @@ func partitionWidth(retentionHours int32) time.Duration {
 // partitioned reports whether messages are kept in partitions.
 func (e expiry) partitioned() bool { return e.opts.Store.Engine() == store.PostgreSQL }
 
-// prepare makes the partitions for the messages that come next.
+// prepare creates the partitions for future messages.
 func (e expiry) prepare(ctx context.Context) (made int64, err error) {
 	if !e.partitioned() {
 		return 0, nil
@@ -65,8 +67,8 @@ func (e expiry) prepare(ctx context.Context) (made int64, err error) {
 	}
 }
 
-// dropPartitions drops the partitions whose messages are all kept no longer, or, if each message is decided about, those that
-// are empty. It returns about how many messages are gone.
+// dropPartitions drops the partitions whose messages have all expired or, if BeforeDelete decides
+// about each message, the empty ones. It returns about how many messages were deleted.
 func (e expiry) dropPartitions(ctx context.Context, before time.Time, empty bool) (dropped int64, err error) {
 	since := &before
 	if empty {
@@ -100,7 +102,7 @@ func (e expiry) dropPartitions(ctx context.Context, before time.Time, empty bool
 			return 0, err
 		}
 	}
-	// Those of a clean-up that was interrupted are dropped as well.
+	// This includes those of an interrupted clean-up.
 	err = e.db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 		dropped, err = store.DropDetachedMessages(ctx, tx, since)
 		return err
@@ -108,7 +110,7 @@ func (e expiry) dropPartitions(ctx context.Context, before time.Time, empty bool
 	return dropped, err
 }
 
-// detach detaches a partition, with some patience for queries that run.
+// detach detaches a partition, with retries while queries run.
 func (e expiry) detach(ctx context.Context, p store.MessagePartition) error {
 	for attempt := 1; ; attempt++ {
 		err := e.db.Write(ctx, func(ctx context.Context, tx store.Tx) error { return store.DetachMessagePartition(ctx, tx, p) })

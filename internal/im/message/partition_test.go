@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// partitionWorld is a world on PostgreSQL in which nobody is asked about each message that expires.
+// partitionWorld is a world on PostgreSQL without BeforeDelete.
 func partitionWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, storetest.PostgreSQL(t))
@@ -28,7 +28,7 @@ func partitionWorld(t *testing.T) *world {
 	return w
 }
 
-// put stores a message that is delivered now.
+// put stores a message with the current delivery date.
 func (w *world) put(id int64) store.Message {
 	w.T.Helper()
 	m := store.Message{ID: id, SenderID: 1, TargetID: 2, DeliveryDate: w.Now}
@@ -80,8 +80,8 @@ func (w *world) expire() {
 	}
 }
 
-// TestPartitions lets three weeks go by in which messages are kept for eighty hours. Those that are younger stay, however
-// strange their ids are, and those that are older by more than a partition are gone.
+// TestPartitions simulates three weeks in which messages are kept for eighty hours. Younger ones
+// stay, whatever their ids are, and those that are older by more than a partition are deleted.
 func TestPartitions(t *testing.T) {
 	const retention, width, step = 80 * time.Hour, 10 * time.Hour, 5 * time.Hour
 	w := partitionWorld(t)
@@ -116,7 +116,7 @@ func TestPartitions(t *testing.T) {
 			}
 		}
 		list := w.partitions()
-		// Eight for what is kept, the one that is expiring, the current one, three ahead.
+		// Eight for the retained messages, the expiring one, the current one, three ahead.
 		if len(list) > 13 {
 			t.Fatalf("step %d: %d partitions: %v", i, len(list), list)
 		}
@@ -140,7 +140,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestPartitionLate proves that messages for which there was no partition are stored, and moved when it is made.
+// TestPartitionLate proves that messages without a partition are stored, and moved when it is
+// created.
 func TestPartitionLate(t *testing.T) {
 	w := partitionWorld(t)
 	w.Rules.Message.MessageRetentionPeriodHours = 80
@@ -159,7 +160,7 @@ func TestPartitionLate(t *testing.T) {
 	if again := w.partitions(); !slices.Equal(again, list) {
 		t.Errorf("the partitions are %v, then %v", list, again)
 	}
-	// A server that was off for long makes no partitions for that time.
+	// A server that was off for long creates no partitions for that time.
 	w.Now = w.Now.Add(300 * 24 * time.Hour)
 	w.prepare()
 	if again := w.partitions(); len(again) > len(list)+3 {
@@ -172,7 +173,8 @@ func TestPartitionLate(t *testing.T) {
 	}
 }
 
-// TestPartitionsDecided proves that partitions with messages that a plugin keeps stay, and that empty ones go.
+// TestPartitionsDecided proves that partitions with messages that a plugin keeps stay, and that
+// empty ones are dropped.
 func TestPartitionsDecided(t *testing.T) {
 	w := partitionWorld(t)
 	w.Rules.Message.MessageRetentionPeriodHours = 80
@@ -194,7 +196,8 @@ func TestPartitionsDecided(t *testing.T) {
 	}
 }
 
-// TestPartitionInterrupted proves that a clean-up that ended between detaching and dropping a partition is finished, and that what is too young stays.
+// TestPartitionInterrupted proves that a clean-up that was interrupted between detaching and
+// dropping a partition is finished, and that young messages stay.
 func TestPartitionInterrupted(t *testing.T) {
 	w := partitionWorld(t)
 	w.Rules.Message.MessageRetentionPeriodHours = 80
@@ -227,7 +230,7 @@ func TestPartitionInterrupted(t *testing.T) {
 	}
 }
 
-// TestPartitionPruned proves that a message is looked for by its id in one partition.
+// TestPartitionPruned proves that a query by id scans only one partition.
 func TestPartitionPruned(t *testing.T) {
 	w := partitionWorld(t)
 	w.Rules.Message.MessageRetentionPeriodHours = 80

@@ -12,30 +12,30 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Query is what a user wants to read.
+// Query selects the messages that a user wants to read.
 type Query struct {
 	IDs               []int64
 	AreGroupMessages  bool
 	AreSystemMessages *bool
-	// FromIDs are groups, of which the user must be a member, or senders. None are
-	// all joined groups, or everybody.
+	// FromIDs are groups, of which the user must be a member, or senders. Empty means all joined
+	// groups, or all senders.
 	FromIDs      []int64
 	DeliveryDate store.DateRange
-	// MaxCount is nil if the user does not say.
+	// MaxCount is the limit; nil means the default.
 	MaxCount   *int32
 	Descending bool
 }
 
-// Part is what a user reads of one group or one sender.
+// Part is the part of a result that comes from one group or one sender.
 type Part struct {
 	FromID int64
-	// Total is how many messages there are in the range of dates.
+	// Total is the number of messages in the range of dates.
 	Total    int64
 	Messages []store.Message
 }
 
-// Query returns messages that a user may read. Deleted ones are not among them,
-// recalled ones only if the settings say so.
+// Query returns messages that a user may read, without deleted ones. Recalled ones are included
+// only if the settings say so.
 func (d *Directory) Query(ctx context.Context, userID int64, q Query) (found []store.Message, err error) {
 	s := d.opts.Settings()
 	limit := count(q.MaxCount, s.DefaultAvailableMessagesNumberWithoutTotal, s.MaxAvailableMessagesNumberWithoutTotal)
@@ -50,8 +50,7 @@ func (d *Directory) Query(ctx context.Context, userID int64, q Query) (found []s
 	return found, d.noteQueried(ctx, userID, q, now)
 }
 
-// QueryWithTotal returns messages that a user may read, sorted by where they come
-// from, and how many there are.
+// QueryWithTotal returns messages that a user may read, grouped by source, with their numbers.
 func (d *Directory) QueryWithTotal(ctx context.Context, userID int64, q Query) (parts []Part, err error) {
 	s := d.opts.Settings()
 	limit := count(q.MaxCount, s.DefaultAvailableMessagesNumberWithTotal, s.MaxAvailableMessagesNumberWithTotal)
@@ -84,7 +83,7 @@ func (d *Directory) QueryWithTotal(ctx context.Context, userID int64, q Query) (
 	return parts, d.noteQueried(ctx, userID, q, now)
 }
 
-// count is how many messages a user gets.
+// count returns the effective limit.
 func count(asked *int32, otherwise, most int32) int32 {
 	if asked != nil && *asked > 0 {
 		otherwise = *asked
@@ -92,8 +91,7 @@ func count(asked *int32, otherwise, most int32) int32 {
 	return min(otherwise, most)
 }
 
-// split sorts messages by the group or the other user, in the order in which these
-// first appear.
+// split groups messages by the group or the other user, in order of first appearance.
 func split(found []store.Message, userID int64) (parts []Part) {
 	position := map[int64]int{}
 	for _, m := range found {
@@ -112,7 +110,7 @@ func split(found []store.Message, userID int64) (parts []Part) {
 	return parts
 }
 
-// query fills in the groups that the user means if it names none.
+// query sets the default of FromIDs for groups.
 func (d *Directory) query(ctx context.Context, r store.Reader, userID int64, q *Query, limit int32) ([]store.Message, error) {
 	s := d.opts.Settings()
 	f := store.MessageFilter{
@@ -159,8 +157,7 @@ func (d *Directory) resolveGroups(ctx context.Context, r store.Reader, userID in
 	return nil
 }
 
-// noteQueried notes, if the settings say so, that whoever queries the messages of
-// conversations has read them.
+// noteQueried moves the read dates of queried conversations forward, if the settings say so.
 func (d *Directory) noteQueried(ctx context.Context, userID int64, q Query, now time.Time) error {
 	receipts := d.opts.ReadReceipts()
 	if !receipts.Enabled || !receipts.UpdateReadDateWhenUserQueryingMessage || len(q.FromIDs) == 0 {

@@ -19,18 +19,17 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Creation says what a new message shall be.
+// Creation defines a new message.
 type Creation struct {
 	// ID is generated if it is nil.
 	ID *int64
-	// IsSystemMessage makes it a message of the server, which needs no permission
-	// of anybody. Clients must not send such messages.
+	// IsSystemMessage makes it a message of the server, which is not subject to permissions.
+	// Clients must not send such messages.
 	IsGroupMessage, IsSystemMessage bool
-	// SenderID may be nil for system messages only, which are then from the server.
+	// SenderID may be nil only for system messages, which then come from the server.
 	SenderID *int64
 	SenderIP netip.Addr
-	// SenderDevice is the type of the device that the message comes from; see
-	// Delivery.
+	// SenderDevice is the type of the sending device; see Delivery.
 	SenderDevice string
 	// TargetID is a group or a user.
 	TargetID int64
@@ -39,58 +38,58 @@ type Creation struct {
 	// MayBeEmpty allows a message that has neither text nor records.
 	MayBeEmpty bool
 	BurnAfter  *int32
-	// ReferenceID forwards a message: text, records and burn time are those of that
-	// message.
+	// ReferenceID forwards a message: text, records and burn time are copied from it.
 	ReferenceID, PreMessageID *int64
-	// DeliveryDate is what a client says; nil is nothing.
+	// DeliveryDate is the client's date; nil means none.
 	DeliveryDate *time.Time
-	// Deliver is whether those who are online get the message at once.
+	// Deliver is true if online recipients get the message at once.
 	Deliver bool
-	// Origin is what the message was made from. It is handed to the Deliverer as it is.
+	// Origin is passed to the Deliverer.
 	Origin any
-	// Turn is the place of the message in its conversation; nil is any.
+	// Turn is the position of the message in its conversation; nil means none.
 	Turn *Turn
-	// Key identifies the request among those of the sender; nil is no key.
+	// Key identifies the request among those of the sender; nil means none.
 	Key *Key
 }
 
-// A Key lets a request that comes more than once make one message. It is remembered in the transaction that stores the
-// message.
+// A Key makes a repeated request create only one message. It is stored in the transaction that
+// stores the message.
 type Key struct {
 	// Value is what identifies the request.
 	Value []byte
-	// Lifetime is for how long it is remembered.
+	// Lifetime is how long the key is stored.
 	Lifetime time.Duration
-	// Repeated says that the request is sent again because nobody knows what became of it. If the message exists it is
-	// delivered again, unless this process has done so: another one may have ended before. As long as the database does not
-	// say whether it exists, nobody is told that it does not.
+	// Repeated is true if the request is sent again because its outcome is unknown. An existing
+	// message is delivered again unless this process has delivered it, because another process may
+	// have ended before. No error is returned until the database says whether the message exists.
 	Repeated bool
 }
 
-// unsettled reports whether a repeated request may still be carried out, or have been, by another process after an error: it
-// may hold this one up.
+// unsettled reports whether, after an error, another process may still carry out a repeated
+// request, or have done so: it may be blocking this one.
 func (k *Key) unsettled(err error) bool {
 	return k != nil && k.Repeated && isAway(err)
 }
 
-// isAway reports whether an error says nothing of the message: the database did not answer, or not in time.
+// isAway reports whether the error says nothing about the message: the database did not answer in
+// time.
 func isAway(err error) bool {
 	return errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable)
 }
 
-// errUnsettled is what a sender is told whose message may be stored or not.
+// errUnsettled returns the sender's error for a message with unknown outcome.
 func errUnsettled(err error) error { return apierr.Wrap(apierr.ServerInternalError, err) }
 
 const (
-	// settlePause is how long a request waits before it is tried again.
+	// settlePause is the pause before a retry.
 	settlePause = 100 * time.Millisecond
-	// settleLimit is for how long a message whose outcome is not known is tried for a sender who does not give up.
+	// settleLimit is how long the outcome of a message is investigated for a sender without
+	// deadline.
 	settleLimit = 30 * time.Second
 )
 
-// Send stores a message, as far as the settings say, and delivers it. The result
-// is the message as recipients see it. If the Key of the request is known, the
-// result is the message that exists.
+// Send stores a message, depending on the settings, and delivers it. It returns the message as
+// recipients see it. If the Key of the request is known, it returns the existing message.
 func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error) {
 	settings := d.opts.Settings()
 	composed, err := d.compose(c, settings)
@@ -126,7 +125,7 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	return sent, nil
 }
 
-// place stores a message, together with others if that can be, unless one with its key exists.
+// place stores a message, in a batch if possible, unless one with its key exists.
 func (d *Directory) place(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
 	if mayJoin(ctx, c) {
 		return d.join(ctx, composed, settings, c)
@@ -137,9 +136,10 @@ func (d *Directory) place(ctx context.Context, composed store.Message, settings 
 	return d.settle(ctx, composed, settings, c.Key, false)
 }
 
-// settle stores a message that has its id in a transaction of its own, unless one with the key exists. If the connection to
-// the database breaks during the commit, or did so in an earlier attempt, which makes the message doubtful, it tries again
-// until it is known whether the message is stored, so that nobody is told that it failed if it did not.
+// settle stores a message with an id in its own transaction, unless one with its key exists. If the
+// database connection breaks during the commit, or did so in an earlier attempt, which makes the
+// message doubtful, it retries until the outcome is known, so that no sender gets an error for a
+// stored message.
 func (d *Directory) settle(ctx context.Context, m store.Message, settings config.Message, key *Key, doubtful bool) (sent store.Message, existed bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -149,10 +149,10 @@ func (d *Directory) settle(ctx context.Context, m store.Message, settings config
 		switch {
 		case !doubtful:
 			return sent, existed, err
-		case key == nil && errors.Is(err, store.ErrDuplicateKey): // Nobody else has its id.
+		case key == nil && errors.Is(err, store.ErrDuplicateKey): // No other message has its id.
 			return m, false, nil
 		case !isAway(err):
-			// A message that exists was stored by the earlier attempt: nobody has delivered it.
+			// An existing message was stored by the earlier attempt and not delivered yet.
 			return sent, existed && key.Repeated, err
 		}
 		select {
@@ -163,11 +163,11 @@ func (d *Directory) settle(ctx context.Context, m store.Message, settings config
 	}
 }
 
-// sendAlone stores a message in a transaction of its own, unless one with the key exists.
+// sendAlone stores a message in its own transaction, unless one with its key exists.
 func (d *Directory) sendAlone(ctx context.Context, composed store.Message, settings config.Message, key *Key) (sent store.Message, existed bool, err error) {
 	sent, existed, err = d.tryAlone(ctx, composed, settings, key)
 	if key != nil && errors.Is(err, store.ErrDuplicateKey) {
-		// A transaction that stored the same message was committed meanwhile.
+		// A transaction that stored the same message was committed concurrently.
 		return d.tryAlone(ctx, composed, settings, key)
 	}
 	return sent, existed, err
@@ -179,8 +179,8 @@ func (d *Directory) tryAlone(ctx context.Context, composed store.Message, settin
 			return err
 		}
 		if key != nil && !sent.IsSystemMessage {
-			// Another process may be about to store the message: this waits for the end of its transaction, and only then is it
-			// known whether a refusal holds.
+			// Another process may be about to store the message: wait for the end of its
+			// transaction, because only then is a refusal certain.
 			if err := store.InsertMessageKey(ctx, tx, d.remembered(sent, key)); err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (d *Directory) tryAlone(ctx context.Context, composed store.Message, settin
 	return sent, existed, err
 }
 
-// identify gives a message that is not stored together with others its id.
+// identify sets the id of a message that is not stored in a batch.
 func (d *Directory) identify(ctx context.Context, m store.Message, c Creation, s config.Message) (store.Message, error) {
 	if c.ID != nil {
 		m.ID = *c.ID
@@ -214,7 +214,8 @@ func (d *Directory) identify(ctx context.Context, m store.Message, c Creation, s
 	return m, d.stamp(ctx, &m, s, time.Time{})
 }
 
-// stamp gives a message its id and, unless it has that of the client, its date, which is not before another one.
+// stamp sets the id of a message and, unless the client's is used, its date, which is at least
+// notBefore.
 func (d *Directory) stamp(ctx context.Context, m *store.Message, s config.Message, notBefore time.Time) (err error) {
 	if m.ID, err = d.opts.IDs.NextContext(ctx); err != nil || s.TimeType == config.MessageClientTime {
 		return err
@@ -225,7 +226,7 @@ func (d *Directory) stamp(ctx context.Context, m *store.Message, s config.Messag
 	return nil
 }
 
-// compose checks what a message is made of, apart from others, and makes it but for its id.
+// compose validates the properties of a message and returns it, without an id.
 func (d *Directory) compose(c Creation, s config.Message) (store.Message, error) {
 	now := d.now()
 	m := store.Message{
@@ -265,8 +266,7 @@ func (d *Directory) compose(c Creation, s config.Message) (store.Message, error)
 	return m, nil
 }
 
-// checkText refuses a text that is too long; unlike elsewhere, a limit of 0 is
-// one.
+// checkText returns an error if a text is too long; unlike elsewhere, 0 is a limit.
 func checkText(text *string, s config.Message) error {
 	if text == nil {
 		return nil
@@ -295,8 +295,7 @@ func checkBurnAfter(seconds *int32) error {
 	return nil
 }
 
-// ConversationID names the conversation of a message in the form that callers
-// know.
+// ConversationID returns the id of a message's conversation in its public form.
 func ConversationID(m store.Message) []byte {
 	if m.IsGroupMessage {
 		return binary.LittleEndian.AppendUint64(nil, uint64(m.TargetID))
@@ -305,8 +304,7 @@ func ConversationID(m store.Message) []byte {
 	return binary.BigEndian.AppendUint64(id, uint64(max(m.SenderID, m.TargetID)))
 }
 
-// copyReferenced copies what a forwarded message says. A user can forward only
-// what it can read.
+// copyReferenced copies the content of a forwarded message, which the user must be able to read.
 func (d *Directory) copyReferenced(ctx context.Context, r store.Reader, m *store.Message, s config.Message) error {
 	found, err := store.FindMessages(ctx, r, store.MessageFilter{IDs: []int64{*m.ReferenceID}, Deleted: new(false)}, store.MessagesByID, store.Page{})
 	if err != nil {
@@ -332,8 +330,8 @@ func (d *Directory) copyReferenced(ctx context.Context, r store.Reader, m *store
 	return nil
 }
 
-// maySend refuses a user who may not send a message, and reports whether the
-// sender is a member of the group that it goes to.
+// maySend returns an error if the message may not be sent, and reports whether the sender is a
+// member of its group.
 func (d *Directory) maySend(ctx context.Context, r store.Reader, m store.Message, s config.Message) (isMember bool, err error) {
 	if m.IsGroupMessage {
 		speaker, err := d.opts.Members.Speaker(ctx, r, m.TargetID, m.SenderID)
@@ -365,7 +363,7 @@ func routeOf(m store.Message) store.MessageRoute {
 	return store.MessageRoute{RecipientID: m.TargetID, SenderID: m.SenderID}
 }
 
-// mayReach refuses a private message that its recipient does not get.
+// mayReach returns an error if the recipient does not accept the private message.
 func (d *Directory) mayReach(recipient store.MessageRecipient, s config.Message) error {
 	switch {
 	case s.CheckIfTargetActiveAndNotDeleted && d.opts.HasAccounts() && !recipient.Active:
@@ -376,7 +374,7 @@ func (d *Directory) mayReach(recipient store.MessageRecipient, s config.Message)
 	return nil
 }
 
-// save numbers a message and stores of it what the settings say.
+// save numbers a message and stores it, depending on the settings.
 func (d *Directory) save(ctx context.Context, tx store.Tx, m *store.Message, s config.Message) error {
 	if err := number(ctx, tx, m, s); err != nil {
 		return err
@@ -387,7 +385,7 @@ func (d *Directory) save(ctx context.Context, tx store.Tx, m *store.Message, s c
 	return store.InsertMessages(ctx, tx, keptOf(*m, s))
 }
 
-// keptOf is what is stored of a message.
+// keptOf returns the stored part of a message.
 func keptOf(kept store.Message, s config.Message) store.Message {
 	if !s.PersistRecord && !kept.IsSystemMessage {
 		kept.Records = nil
@@ -416,8 +414,7 @@ func number(ctx context.Context, tx store.Tx, m *store.Message, s config.Message
 	return err
 }
 
-// noteRead notes that whoever sends a message has read the conversation. Guests
-// of a group have no part in its conversation.
+// noteRead moves the sender's read date of the conversation forward. Guests of a group have none.
 func (d *Directory) noteRead(ctx context.Context, tx store.Tx, m store.Message, isMember bool) error {
 	switch {
 	case !d.notesRead():
@@ -430,13 +427,13 @@ func (d *Directory) noteRead(ctx context.Context, tx store.Tx, m store.Message, 
 	return nil
 }
 
-// notesRead reports whether whoever sends a message counts as having read the conversation.
+// notesRead reports whether sending a message moves the sender's read date.
 func (d *Directory) notesRead() bool {
 	receipts := d.opts.ReadReceipts()
 	return receipts.Enabled && receipts.UpdateReadDateAfterMessageSent
 }
 
-// MaySend refuses a user who may not send messages to a user or a group.
+// MaySend returns an error if a user may not send messages to a user or a group.
 func (d *Directory) MaySend(ctx context.Context, r store.Reader, senderID, targetID int64, toGroup bool) error {
 	_, err := d.maySend(ctx, r, store.Message{IsGroupMessage: toGroup, SenderID: senderID, TargetID: targetID}, d.opts.Settings())
 	return err

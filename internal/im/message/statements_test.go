@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestStatements counts the statements that messages take, which is what they cost on PostgreSQL.
+// TestStatements counts the statements per message, which determine the cost on PostgreSQL.
 func TestStatements(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		const n = 64
@@ -81,8 +81,8 @@ func TestStatements(t *testing.T) {
 	})
 }
 
-// TestSendToGroupTogether sends many messages of few users to a group at the same time. Each has its own outcome, the
-// read dates follow, and no transaction loses against another.
+// TestSendToGroupTogether sends many messages of few users to a group concurrently. Each has its
+// own outcome, the read dates follow, and no transaction is retried.
 func TestSendToGroupTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *world) {
 		w.People(1, 2, 3)

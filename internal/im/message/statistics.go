@@ -36,8 +36,8 @@ func (s *Statistics) CountOnAverage(ctx context.Context, f store.MessageFilter) 
 	return n, err
 }
 
-// CountSenders returns how many users sent at least one message that is no system
-// message in the range.
+// CountSenders returns how many users sent at least one message, system messages excluded, in the
+// range.
 func (s *Statistics) CountSenders(ctx context.Context, sent store.DateRange) (n int64, err error) {
 	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageSenders(ctx, r, store.MessageFilter{IsSystemMessage: new(false), DeliveryDate: sent})
@@ -46,8 +46,7 @@ func (s *Statistics) CountSenders(ctx context.Context, sent store.DateRange) (n 
 	return n, err
 }
 
-// CountAddressedGroups returns to how many groups at least one message was sent in
-// the range.
+// CountAddressedGroups returns how many groups received at least one message in the range.
 func (s *Statistics) CountAddressedGroups(ctx context.Context, sent store.DateRange) (n int64, err error) {
 	err = s.store.Scan(ctx, func(ctx context.Context, r store.Reader) error {
 		n, err = store.CountMessageTargets(ctx, r, store.MessageFilter{IsGroupMessage: new(true), DeliveryDate: sent})

@@ -7,29 +7,30 @@ import (
 	"sync"
 )
 
-// Turns keep the messages of each conversation in the order in which they arrive, while several are being worked on: each
-// takes a turn when it arrives, is stored after those before it, and is delivered after them.
+// Turns keep the messages of each conversation in the order of arrival while several are being
+// processed: each takes a turn when it arrives, is stored after earlier ones, and is delivered
+// after them.
 type Turns struct {
 	mu   sync.Mutex
 	last map[uint64]*Turn
 }
 
-// A Turn is the place of a message in its conversation. It belongs to the goroutine that sends the message. A nil Turn
-// waits for nobody.
+// A Turn is the position of a message in its conversation. Only the goroutine that sends the
+// message may use it. A nil Turn waits for nothing.
 type Turn struct {
 	turns  *Turns
 	key    uint64
 	before *Turn
-	// entered is closed when the next one may be stored, left when the next one may be delivered.
+	// entered is closed when the next message may be stored, left when the next may be delivered.
 	entered, left chan struct{}
 
-	// The mutex of the turns guards these. successor is the next turn if it ended before this one: it passes and is over with this
-	// one.
+	// The mutex of the turns guards these fields. successor is the next turn if it ended before
+	// this one: it passes and ends with this one.
 	passed, over bool
 	successor    *Turn
 }
 
-// Take takes the next turn of a conversation. Whoever took it must call End.
+// Take takes the next turn of a conversation. The caller must call End.
 func (s *Turns) Take(conversation uint64) *Turn {
 	t := &Turn{turns: s, key: conversation, entered: make(chan struct{}), left: make(chan struct{})}
 	s.mu.Lock()
@@ -55,7 +56,7 @@ func (t *Turn) enter(ctx context.Context) error {
 	}
 }
 
-// pass lets the next message be stored after this one.
+// pass allows the next message to be stored.
 func (t *Turn) pass() {
 	if t == nil {
 		return
@@ -65,7 +66,7 @@ func (t *Turn) pass() {
 	t.open()
 }
 
-// open lets the next message be stored, past those that have ended. The turns are locked.
+// open allows the next message to be stored, skipping those that have ended. The turns are locked.
 func (t *Turn) open() {
 	for ; t != nil; t = t.successor {
 		if !t.passed {
@@ -75,14 +76,14 @@ func (t *Turn) open() {
 	}
 }
 
-// leave waits until the messages before this one were delivered.
+// leave waits until earlier messages were delivered.
 func (t *Turn) leave() {
 	if t != nil && t.before != nil {
 		<-t.before.left
 	}
 }
 
-// Await waits until what comes before was delivered, or ctx ends.
+// Await waits until earlier messages were delivered, or ctx ends.
 func (t *Turn) Await(ctx context.Context) error {
 	if err := t.enter(ctx); err != nil || t == nil || t.before == nil {
 		return err
@@ -95,7 +96,7 @@ func (t *Turn) Await(ctx context.Context) error {
 	}
 }
 
-// End ends the turn: the next message need not wait for this one any more, but still for those before it.
+// End ends the turn: later messages wait only for the turns before it.
 func (t *Turn) End() {
 	if t == nil {
 		return
@@ -109,7 +110,7 @@ func (t *Turn) End() {
 		t.close()
 		return
 	}
-	// Whoever sent this message has given up before it was its turn.
+	// The sender gave up before its turn.
 	if s.last[t.key] == t {
 		s.last[t.key] = before
 		return
@@ -120,7 +121,8 @@ func (t *Turn) End() {
 	}
 }
 
-// close lets the next message be delivered, past those that have ended. The turns are locked.
+// close allows the next message to be delivered, skipping those that have ended. The turns are
+// locked.
 func (t *Turn) close() {
 	t.open()
 	for ; t != nil; t = t.successor {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestTurns lets messages go through a conversation in their order, although a later one is quicker and one in the
+// TestTurns checks that messages keep their order although a later one is faster and one in the
 // middle gives up.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 			}
 			go send(n, turns.Take(7), work, patience)
 		}
-		// Another conversation waits for nobody.
+		// Another conversation does not wait.
 		other := turns.Take(8)
 		if err := other.enter(t.Context()); err != nil {
 			t.Error(err)
@@ -57,8 +57,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestLaterTurnsWaitForEarlierOnes lets the messages after one that gave up wait for those before it, whether they arrived
-// before or after that.
+// TestLaterTurnsWaitForEarlierOnes checks that messages after one that gave up wait for those
+// before it, whether they arrived before or after that.
 func TestLaterTurnsWaitForEarlierOnes(t *testing.T) {
 	waits := func(c chan struct{}) bool {
 		select {

@@ -15,8 +15,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Change says what an administrator changes of messages. Nil fields stay as they
-// are.
+// Change is an administrator's change of messages. Nil fields stay unchanged.
 type Change struct {
 	IsSystemMessage *bool
 	Text            *string
@@ -27,7 +26,7 @@ type Change struct {
 	RecallDate *time.Time
 	SenderIP   *netip.Addr
 
-	// SenderID and SenderDevice say who recalls; nil and empty are the server.
+	// SenderID and SenderDevice identify who recalls; nil and empty mean the server.
 	SenderID     *int64
 	SenderDevice string
 }
@@ -36,8 +35,8 @@ func (c Change) nothing() bool {
 	return c.IsSystemMessage == nil && c.Text == nil && c.Records == nil && c.BurnAfter == nil && c.RecallDate == nil && c.SenderIP == nil
 }
 
-// Update changes the messages with these ids, all of them or none. For each
-// message that this recalls, a system message that says so goes to its target.
+// Update changes the messages with these ids, all or none. Each recall sends a system message about
+// it to the message's target.
 func (d *Directory) Update(ctx context.Context, messageIDs []int64, c Change) (result store.UpdateResult, err error) {
 	if c.nothing() {
 		return store.UpdateResult{}, nil
@@ -92,8 +91,8 @@ func (d *Directory) Update(ctx context.Context, messageIDs []int64, c Change) (r
 	return result, nil
 }
 
-// noticeIDs returns as many ids as there can be notices. Ids are made outside of
-// transactions, because that may take a moment.
+// noticeIDs returns an id for each possible notice. Ids are made outside of transactions, because
+// that may block.
 func (d *Directory) noticeIDs(ctx context.Context, messageIDs []int64, recall *time.Time) ([]int64, error) {
 	if recall == nil {
 		return nil, nil
@@ -108,7 +107,7 @@ func (d *Directory) noticeIDs(ctx context.Context, messageIDs []int64, recall *t
 	return list, nil
 }
 
-// recalled returns the modified messages that had another recall date before.
+// recalled returns the modified messages whose recall date changed.
 func recalled(before []store.Message, modified []int64, date *time.Time) []store.Message {
 	if date == nil {
 		return nil
@@ -118,7 +117,7 @@ func recalled(before []store.Message, modified []int64, date *time.Time) []store
 	})
 }
 
-// saveNotices stores the system messages that tell of recalled messages.
+// saveNotices stores the system messages about recalled messages.
 func (d *Directory) saveNotices(ctx context.Context, tx store.Tx, messages []store.Message, noticeIDs []int64, sender int64, now time.Time, s config.Message) ([]store.Message, error) {
 	var notices []store.Message
 	for i, m := range messages {
@@ -137,11 +136,10 @@ func (d *Directory) saveNotices(ctx context.Context, tx store.Tx, messages []sto
 	return notices, nil
 }
 
-// recallType is the first record of a system message that tells of a recall.
+// recallType is the first record of a system message about a recall.
 const recallType = 1
 
-// recallRecords are what clients expect of a recall: its type and the id of the
-// recalled message.
+// recallRecords returns the records of such a message: its type and the id of the recalled message.
 func recallRecords(messageID int64) [][]byte {
 	return [][]byte{{recallType}, binary.BigEndian.AppendUint64(nil, uint64(messageID))}
 }

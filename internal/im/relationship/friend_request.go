@@ -15,8 +15,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// FriendRequest is a request as it stands now: one that nobody answered in time
-// has expired, although that is not stored.
+// FriendRequest is a request with its current status, which may be expired.
 type FriendRequest struct {
 	store.FriendRequest
 
@@ -24,7 +23,7 @@ type FriendRequest struct {
 	ExpirationDate *time.Time
 }
 
-// FriendRequests knows the friend requests of the cluster.
+// FriendRequests manages the friend requests of the cluster.
 type FriendRequests struct {
 	*request.Book[store.FriendRequest, FriendRequest, store.FriendRequestFilter, store.FriendRequestChange]
 	store    *store.DB
@@ -57,7 +56,7 @@ func newFriendRequests(db *store.DB, generator *ids.Generator, now func() time.T
 			return store.FriendRequestChange{Status: &r.Status, Reason: r.Reason, ResponseDate: r.ResponseDate}
 		},
 		After: after,
-		// Nobody asks oneself.
+		// Users cannot request themselves.
 		Check: func(r store.FriendRequest, c store.FriendRequestChange) error {
 			after := after(r, c)
 			return checkPair("requesterId", after.RequesterID, "recipientId", after.RecipientID)
@@ -75,7 +74,7 @@ func newFriendRequests(db *store.DB, generator *ids.Generator, now func() time.T
 	}), db, now, settings}
 }
 
-// after is a request with the users that a change gives it.
+// after returns a request with the users that a change gives it.
 func after(r store.FriendRequest, c store.FriendRequestChange) store.FriendRequest {
 	if c.RequesterID != nil {
 		r.RequesterID = *c.RequesterID
@@ -86,8 +85,7 @@ func after(r store.FriendRequest, c store.FriendRequestChange) store.FriendReque
 	return r
 }
 
-// RequestCreation says what a new request shall be. It is for administrators:
-// nothing else follows from it.
+// RequestCreation defines a new request. It is for administrators and has no further effects.
 type RequestCreation struct {
 	// ID is generated if it is nil.
 	ID                       *int64
@@ -97,8 +95,7 @@ type RequestCreation struct {
 	Reason                   *string
 	// CreationDate is now if it is nil.
 	CreationDate *time.Time
-	// ResponseDate is only kept for an answered request, where it is now if it
-	// is nil.
+	// ResponseDate is ignored for a request without answer; nil means now.
 	ResponseDate *time.Time
 }
 
@@ -112,7 +109,7 @@ func (f *FriendRequests) Create(ctx context.Context, c RequestCreation) (FriendR
 	}, c.ID, c.CreationDate)
 }
 
-// requestsChanged notes that those concerned have an old copy.
+// requestsChanged increments the versions of the affected lists.
 func requestsChanged(ctx context.Context, tx store.Tx, now time.Time, changed ...store.FriendRequest) error {
 	var requesters, recipients []int64
 	for _, r := range changed {
@@ -124,10 +121,10 @@ func requestsChanged(ctx context.Context, tx store.Tx, now time.Time, changed ..
 	return store.BumpUserVersion(ctx, tx, store.VersionReceivedFriendRequests, now, recipients...)
 }
 
-// RequestFilter selects requests as they stand now.
+// RequestFilter selects requests by their current status.
 type RequestFilter = request.Filter[store.FriendRequestFilter]
 
-// Update changes the requests with these ids, all of them or none, as request.Book says.
+// Update changes the requests with these ids, all or none, see request.Book.
 func (f *FriendRequests) Update(ctx context.Context, requestIDs []int64, c store.FriendRequestChange) (store.UpdateResult, error) {
 	if err := cmp.Or(checkUsers(c), f.CheckReason(c.Reason)); err != nil {
 		return store.UpdateResult{}, err
@@ -148,9 +145,9 @@ func checkUsers(c store.FriendRequestChange) error {
 	return err
 }
 
-// Send asks the recipient on behalf of the requester to become related. A
-// recipient who has blocked the requester is not asked, nor is one who has been
-// asked already. The key remembers the request; nil does not.
+// Send requests a relationship on behalf of the requester. It returns an error if the recipient has
+// blocked the requester or has a request already. The key is stored for repeated requests; nil
+// means none.
 func (f *FriendRequests) Send(ctx context.Context, requester, recipient int64, content string, key *store.MessageKey) (FriendRequest, error) {
 	if err := checkPair("requesterId", requester, "recipientId", recipient); err != nil {
 		return FriendRequest{}, err
@@ -175,7 +172,7 @@ func (f *FriendRequests) Send(ctx context.Context, requester, recipient int64, c
 	})
 }
 
-// hindrances are the requests that keep a requester from asking again.
+// hindrances returns the filter for requests that prevent another one.
 func (f *FriendRequests) hindrances(requester, recipient int64) store.FriendRequestFilter {
 	statuses := []store.RequestStatus{store.RequestPending}
 	if !f.settings().AllowSendRequestAfterDeclinedOrIgnoredOrExpired {
@@ -186,8 +183,7 @@ func (f *FriendRequests) hindrances(requester, recipient int64) store.FriendRequ
 	}
 }
 
-// Recall takes back a request that is not answered yet on behalf of the
-// requester.
+// Recall recalls a pending request on behalf of the requester.
 func (f *FriendRequests) Recall(ctx context.Context, requester, id int64) (FriendRequest, error) {
 	if !f.settings().AllowRecallPendingFriendRequestBySender {
 		return FriendRequest{}, apierr.New(apierr.RecallingFriendRequestIsDisabled, "")
@@ -203,17 +199,16 @@ func (f *FriendRequests) Recall(ctx context.Context, requester, id int64) (Frien
 	})
 }
 
-// Replied says what an answer did.
+// Replied is the result of a reply.
 type Replied struct {
 	Request FriendRequest
-	// Gained are the relationships that are new or no longer blocks. The related
-	// users are in the default groups of their owners.
+	// Gained are the relationships that are new or no longer blocks. The related users are in the
+	// default groups of their owners.
 	Gained []store.RelationshipKey
 }
 
-// Reply answers a request on behalf of the recipient: with accepted, declined or
-// ignored. Whoever accepts becomes related to the requester and the other way
-// round.
+// Reply answers a request on behalf of the recipient: with accepted, declined or ignored. Accepting
+// creates the relationships in both directions.
 func (f *FriendRequests) Reply(ctx context.Context, recipient, id int64, answer store.RequestStatus, reason *string) (Replied, error) {
 	if err := f.CheckAnswer(answer, reason); err != nil {
 		return Replied{}, err
@@ -241,7 +236,7 @@ func (f *FriendRequests) Reply(ctx context.Context, recipient, id int64, answer 
 	return Replied{Request: replied, Gained: gained}, nil
 }
 
-// befriend makes each of two users know the other.
+// befriend creates the relationships of two users in both directions.
 func befriend(ctx context.Context, tx store.Tx, a, b int64, now time.Time) (gained []store.RelationshipKey, err error) {
 	key := store.RelationshipKey{OwnerID: a, RelatedUserID: b}
 	if err := EnsureDefaultGroups(ctx, tx, now, a, b); err != nil {
@@ -270,7 +265,8 @@ func intoDefaultGroup(ctx context.Context, tx store.Tx, key store.RelationshipKe
 	return bumpBoth(ctx, tx, now, key.OwnerID)
 }
 
-// List returns the friend requests that a user sent, or those that it got, unless the user knows their version.
+// List returns the friend requests that a user sent or received, unless the known version is
+// current.
 func (f *FriendRequests) List(ctx context.Context, userID int64, sent bool, known *time.Time) (requests []FriendRequest, version *time.Time, err error) {
 	list, filter := store.VersionReceivedFriendRequests, store.FriendRequestFilter{RecipientIDs: []int64{userID}}
 	if sent {

@@ -90,8 +90,7 @@ func TestReply(t *testing.T) {
 		f.want("1>2[0] 2>1[0] 1/0: 2/0: 1?2=ACCEPTED")
 		reply("again", 2, id, store.RequestDeclined, nil, apierr.UpdateNonPendingFriendRequest)
 
-		// One side knows the other already, in a group of its own; the other has
-		// blocked it.
+		// One side has a relationship already, in a group of its own; the other has blocked it.
 		f.group(3, 5, "")
 		if _, err := f.Establish(t.Context(), key(3, 4), false, new(int32(5)), new("D")); err != nil {
 			t.Fatal(err)
@@ -149,7 +148,7 @@ func TestDeleteExpired(t *testing.T) {
 		for i := range int64(2*deletionBatch + 10) {
 			requests = append(requests, store.FriendRequest{ID: i + 1, RequesterID: 1, RecipientID: 2, CreationDate: beginning.Add(-time.Hour)})
 		}
-		// These stay: pending, answered long ago.
+		// These stay: pending, or answered long ago.
 		requests[0].CreationDate = beginning.Add(-time.Minute)
 		requests[1].Status = store.RequestAccepted
 		err := f.db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertFriendRequests(ctx, tx, requests...) })
@@ -181,7 +180,7 @@ func TestDeleteExpired(t *testing.T) {
 	})
 }
 
-// TestConcurrentFriendships lets many callers do the same at once: one wins.
+// TestConcurrentFriendships has many callers do the same concurrently: one succeeds.
 func TestConcurrentFriendships(t *testing.T) {
 	const callers = 12
 	together := func(do func(i int) error) (succeeded int, errs []error) {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// GroupCreation says what a new group of an owner shall be.
+// GroupCreation defines a new group of an owner.
 type GroupCreation struct {
 	OwnerID int64
 	// Index is a random positive number if it is nil.
@@ -22,12 +22,11 @@ type GroupCreation struct {
 	Name  string
 	// CreationDate is now if it is nil.
 	CreationDate *time.Time
-	// Key remembers the request that creates the group; nil does not.
+	// Key is stored as the key of the request that creates the group; nil means none.
 	Key *store.MessageKey
 }
 
-// CreateGroup adds a group. An index that the owner uses already is a
-// duplicate key.
+// CreateGroup adds a group. If the owner uses the index already, the error is a duplicate key.
 func (d *Directory) CreateGroup(ctx context.Context, c GroupCreation) (store.RelationshipGroup, error) {
 	now := d.now()
 	if err := cmp.Or(check.UserID("ownerId", c.OwnerID), check.NotFuture("creationDate", c.CreationDate, now)); err != nil {
@@ -61,7 +60,7 @@ func (d *Directory) CreateGroup(ctx context.Context, c GroupCreation) (store.Rel
 	return group, nil
 }
 
-// freeIndex returns a positive index that the owner does not use.
+// freeIndex returns an unused positive index of the owner.
 func freeIndex(ctx context.Context, tx store.Tx, owner int64) (int32, error) {
 	for {
 		index := 1 + rand.Int32N(math.MaxInt32)
@@ -72,8 +71,8 @@ func freeIndex(ctx context.Context, tx store.Tx, owner int64) (int32, error) {
 	}
 }
 
-// FindGroups returns groups in the order of owner and index, or of the creation
-// date if the filter asks for it.
+// FindGroups returns groups by owner and index, or by creation date if the filter has a range of
+// it.
 func (d *Directory) FindGroups(ctx context.Context, f store.RelationshipGroupFilter, limit, offset int) (groups []store.RelationshipGroup, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		groups, err = store.FindRelationshipGroups(ctx, r, f, store.Page{Limit: limit, Offset: offset})
@@ -114,13 +113,12 @@ func (d *Directory) UpdateGroups(ctx context.Context, keys []store.RelationshipG
 	return result, err
 }
 
-// deletionBatch bounds how many records one transaction removes when more are
-// removed than the caller named, so that it holds up nobody.
+// deletionBatch bounds how many records one transaction deletes if the caller did not name them, so
+// that other writers do not wait long.
 const deletionBatch = 1000
 
-// DeleteGroups removes the groups with these keys, or all groups if keys is
-// nil, and moves their members to the default groups. Those stay: to name one is
-// refused.
+// DeleteGroups deletes the groups with these keys, or all groups if keys is nil, and moves their
+// members to the default groups. Naming a default group is an error.
 func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipGroupKey) (deleted int64, err error) {
 	for _, key := range keys {
 		if err := refuseDefault(key.Index); err != nil {
@@ -142,8 +140,7 @@ func (d *Directory) DeleteGroups(ctx context.Context, keys []store.RelationshipG
 	return deleted, err
 }
 
-// deleteAllGroups removes all groups but the default ones, a batch in each
-// transaction.
+// deleteAllGroups deletes all groups except the default ones, in batches.
 func (d *Directory) deleteAllGroups(ctx context.Context) (deleted int64, err error) {
 	now := d.now()
 	for {
@@ -171,9 +168,8 @@ func refuseDefault(index int32) error {
 	return nil
 }
 
-// DeleteGroup removes a group of the owner and moves its members to another, by
-// default to the default group. It reports whether there was such a group, and
-// who was in it.
+// DeleteGroup deletes a group of the owner and moves its members to another one; the default is the
+// default group. It reports whether the group existed, and returns its members.
 func (d *Directory) DeleteGroup(ctx context.Context, key store.RelationshipGroupKey, target *int32) (deleted bool, members []int64, err error) {
 	if err := refuseDefault(key.Index); err != nil {
 		return false, nil, err
@@ -217,8 +213,7 @@ func dissolve(ctx context.Context, tx store.Tx, gone []store.RelationshipGroupKe
 	return bumpGroups(ctx, tx, now, gone)
 }
 
-// bumpGroups notes that the owners of these groups have other groups than
-// before.
+// bumpGroups increments the version of the owners' lists of groups.
 func bumpGroups(ctx context.Context, tx store.Tx, now time.Time, groups []store.RelationshipGroupKey) error {
 	var owners []int64
 	for _, key := range groups {
@@ -227,8 +222,7 @@ func bumpGroups(ctx context.Context, tx store.Tx, now time.Time, groups []store.
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, owners...)
 }
 
-// RenameGroup gives a group of the owner another name and reports whether that
-// was a change.
+// RenameGroup renames a group of the owner and reports whether anything changed.
 func (d *Directory) RenameGroup(ctx context.Context, key store.RelationshipGroupKey, name string) (changed bool, err error) {
 	result, err := d.UpdateGroups(ctx, []store.RelationshipGroupKey{key}, store.RelationshipGroupChange{Name: &name})
 	return result.Modified > 0, err

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// What other nouns ask and do inside transactions of their own.
+// Functions for other packages, within their transactions.
 
 // Blocks reports whether the owner has blocked the other user.
 func Blocks(ctx context.Context, r store.Reader, owner, other int64) (bool, error) {
@@ -17,14 +17,13 @@ func Blocks(ctx context.Context, r store.Reader, owner, other int64) (bool, erro
 	return found != nil && found.BlockDate != nil, err
 }
 
-// Knows reports whether the owner has a relationship to the other user and has
-// not blocked them.
+// Knows reports whether the owner has a relationship to the other user that is no block.
 func Knows(ctx context.Context, r store.Reader, owner, other int64) (bool, error) {
 	found, err := store.FindRelationship(ctx, r, store.RelationshipKey{OwnerID: owner, RelatedUserID: other})
 	return found != nil && found.BlockDate == nil, err
 }
 
-// EnsureDefaultGroups gives the owners who have no default group one.
+// EnsureDefaultGroups creates missing default groups.
 func EnsureDefaultGroups(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
 	created, err := store.EnsureDefaultRelationshipGroups(ctx, tx, now, owners...)
 	if err != nil {
@@ -33,8 +32,8 @@ func EnsureDefaultGroups(ctx context.Context, tx store.Tx, now time.Time, owners
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroups, now, created...)
 }
 
-// DeleteOf removes the relationships of the users in both directions and their
-// groups. Friend requests stay.
+// DeleteOf deletes the relationships of the users in both directions and their groups. Friend
+// requests stay.
 func DeleteOf(ctx context.Context, tx store.Tx, now time.Time, users []int64) error {
 	gone, err := store.DeleteRelationshipsOfUsers(ctx, tx, users)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// model says in plain maps what the directory should do. Its operations return
-// the code that the directory's should.
+// model implements the directory with maps. Its operations return the expected codes.
 type model struct {
 	relations map[store.RelationshipKey]*modelRelation
 	groups    map[store.RelationshipGroupKey]string
@@ -234,9 +233,9 @@ func (m *model) erase(user int64) {
 	maps.DeleteFunc(m.groups, func(k store.RelationshipGroupKey, _ string) bool { return k.OwnerID == user })
 }
 
-// TestModel does thousands of random things to the directory and to the model
-// and compares them after each. A version that does not grow with its list would
-// make a client keep an old copy for ever.
+// TestModel applies thousands of random operations to the directory and to a model and compares
+// them after each. It also checks that each change of a list increments its version; otherwise
+// clients would keep outdated copies.
 func TestModel(t *testing.T) {
 	run := func(t *testing.T, db *store.DB, operations int) {
 		const users = 5

@@ -11,11 +11,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// What owners do with their own relationships.
+// Operations of owners on their own relationships.
 
-// Establish adds a relationship of the owner, or a block, without asking the
-// other. It puts the other into a group of the owner, by default the default
-// group, and returns the index of that.
+// Establish creates a relationship of the owner, or a block, without asking the other. It puts the
+// other into a group of the owner, by default the default group, and returns its index.
 func (d *Directory) Establish(ctx context.Context, key store.RelationshipKey, blocked bool, group *int32, name *string) (int32, error) {
 	if err := checkPair("ownerId", key.OwnerID, "relatedUserId", key.RelatedUserID); err != nil {
 		return 0, err
@@ -46,8 +45,8 @@ func orDefault(group *int32) int32 {
 	return *group
 }
 
-// requireGroup refuses a group that the owner does not have. Every owner has the
-// default group, although it may not be stored yet.
+// requireGroup returns an error if the owner has no such group. Every owner has the default group,
+// even if it is not stored yet.
 func requireGroup(ctx context.Context, r store.Reader, owner int64, index int32) error {
 	if index == store.DefaultRelationshipGroup {
 		return nil
@@ -59,18 +58,17 @@ func requireGroup(ctx context.Context, r store.Reader, owner int64, index int32)
 	return err
 }
 
-// OwnChange says what owners change of a relationship. Nil fields stay as they
-// are.
+// OwnChange is an owner's change of a relationship. Nil fields stay unchanged.
 type OwnChange struct {
 	Blocked *bool
 	Name    *string
-	// NewGroup is a group to put the other into, OldGroup one to take the other
-	// out of; who is in no group any more is put into the default group.
+	// NewGroup is a group to add the other to, OldGroup one to remove it from; if no group is left,
+	// the other is put into the default group.
 	NewGroup, OldGroup *int32
 }
 
-// Change changes a relationship of the owner; one that does not exist is
-// created. It reports whether anything changed.
+// Change changes a relationship of the owner, and creates it if necessary. It reports whether
+// anything changed.
 func (d *Directory) Change(ctx context.Context, key store.RelationshipKey, c OwnChange) (changed bool, err error) {
 	if err := checkPair("ownerId", key.OwnerID, "relatedUserId", key.RelatedUserID); err != nil {
 		return false, err
@@ -105,7 +103,7 @@ func (d *Directory) Change(ctx context.Context, key store.RelationshipKey, c Own
 	return changed, err
 }
 
-// apply changes what is not about groups.
+// apply changes everything except groups.
 func (c OwnChange) apply(ctx context.Context, tx store.Tx, old store.Relationship, now time.Time) (bool, error) {
 	change := store.RelationshipChange{Name: c.Name}
 	switch {
@@ -122,14 +120,14 @@ func (c OwnChange) apply(ctx context.Context, tx store.Tx, old store.Relationshi
 	return result.Modified > 0, store.BumpUserVersion(ctx, tx, store.VersionRelationships, now, owners...)
 }
 
-// move changes the groups that the other is in.
+// move changes the groups of the other.
 func (c OwnChange) move(ctx context.Context, tx store.Tx, key store.RelationshipKey, now time.Time) (changed bool, err error) {
 	if c.NewGroup != nil {
 		if changed, err = store.AddRelationshipGroupMember(ctx, tx, key, *c.NewGroup); err != nil {
 			return false, err
 		}
 	}
-	// To leave the default group for nothing would lead back to it.
+	// Leaving only the default group would lead back to it.
 	if c.OldGroup != nil && (c.NewGroup != nil || *c.OldGroup != store.DefaultRelationshipGroup) {
 		removed, err := store.RemoveRelationshipGroupMember(ctx, tx, key, *c.OldGroup)
 		if err != nil {
@@ -148,17 +146,17 @@ func (c OwnChange) move(ctx context.Context, tx store.Tx, key store.Relationship
 	return true, bumpBoth(ctx, tx, now, key.OwnerID)
 }
 
-// Ended says what the end of a relationship did.
+// Ended is the result of ending a relationship.
 type Ended struct {
-	// Deleted and ReverseDeleted say which of the two sides is gone.
+	// Deleted and ReverseDeleted tell which sides were deleted.
 	Deleted, ReverseDeleted bool
-	// Left says that the other has left at least one group of the owner.
+	// Left is true if the other has left at least one group of the owner.
 	Left bool
 }
 
-// End takes the other out of a group of the owner, or out of all if group is
-// nil. Who is in no group any more is no longer related. If the settings say so,
-// that holds for the other side as well, unless the other has blocked the owner.
+// End removes the other from a group of the owner, or from all if group is nil. Without a group the
+// relationship ends. Depending on the settings, that also ends the other side, unless it is a
+// block.
 func (d *Directory) End(ctx context.Context, key store.RelationshipKey, group *int32) (ended Ended, err error) {
 	now, twoSided := d.now(), d.opts.Settings().DeleteTwoSidedRelationships
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -195,7 +193,7 @@ func endReverse(ctx context.Context, tx store.Tx, key store.RelationshipKey) ([]
 	return store.DeleteRelationships(ctx, tx, []store.RelationshipKey{key.Reverse()})
 }
 
-// leave takes the other out of one group and reports whether that was the last.
+// leave removes the other from one group and reports whether that was the last.
 func leave(ctx context.Context, tx store.Tx, key store.RelationshipKey, group int32, now time.Time) (left, last bool, err error) {
 	if left, err = store.RemoveRelationshipGroupMember(ctx, tx, key, group); err != nil || !left {
 		return false, false, err

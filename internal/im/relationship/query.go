@@ -9,13 +9,12 @@ import (
 	"example.org/app/internal/store"
 )
 
-// What owners ask about their own lists. The devices of an owner keep copies of
-// the lists and say of which date their copy is: the version of a list is nil,
-// and the list is not read, if that copy is up to date or if nothing is known of
-// the list. A nil date stands for no copy.
+// Queries of owners about their own lists. The devices of an owner cache the lists and send the
+// date of their copy: the returned version is nil, and the list is not read, if that copy is up to
+// date or the list never existed. A nil date means no copy.
 
-// Related returns the relationships of an owner that match the filter, whose
-// owners it replaces, each with its groups.
+// Related returns the relationships of an owner that match the filter, whose owners are ignored,
+// each with its groups.
 func (d *Directory) Related(ctx context.Context, owner int64, f store.RelationshipFilter, known *time.Time) (found []store.Relationship, version *time.Time, err error) {
 	f.OwnerIDs = []int64{owner}
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -28,7 +27,7 @@ func (d *Directory) Related(ctx context.Context, owner int64, f store.Relationsh
 	return found, version, err
 }
 
-// RelatedIDs is Related for those who want to know the related users alone.
+// RelatedIDs is Related, but returns only the ids of the related users.
 func (d *Directory) RelatedIDs(ctx context.Context, owner int64, f store.RelationshipFilter, known *time.Time) (userIDs []int64, version *time.Time, err error) {
 	f.OwnerIDs = []int64{owner}
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
@@ -56,8 +55,7 @@ func (d *Directory) GroupsOf(ctx context.Context, owner int64, known *time.Time)
 	return groups, version, err
 }
 
-// newerVersion returns the version of a list if it is later than what the user
-// knows.
+// newerVersion returns the version of a list if it is later than the known one, else nil.
 func newerVersion(ctx context.Context, r store.Reader, userID int64, known *time.Time, list store.UserVersion) (*time.Time, error) {
 	version, err := store.FindUserVersion(ctx, r, list, userID)
 	if err != nil || version == nil || known != nil && !known.Before(*version) {

@@ -9,8 +9,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestVersions proves that every change of a list makes a copy of it outdated and
-// that nothing else does.
+// TestVersions proves that exactly the changes of a list increment its version.
 func TestVersions(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		type query func(known *time.Time) (count int, version *time.Time, err error)
@@ -37,7 +36,7 @@ func TestVersions(t *testing.T) {
 			},
 		}
 		known := make(map[string]*time.Time)
-		// step asks for all lists and wants those that changed, with their lengths.
+		// step queries all lists and compares which of them changed, with their lengths.
 		step := func(what string, want map[string]int) {
 			t.Helper()
 			for name, ask := range lists {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relationship holds the rules about what users know of each other:
-// relationships, which are one-sided, the groups into which owners sort them,
-// and friend requests, which lead to relationships of both sides. Users need no
-// account for any of that; package user is about accounts.
+// Package relationship holds the rules about relationships, which are one-sided, the groups into
+// which owners sort them, and friend requests, which lead to relationships of both sides. Users
+// need no account for that; accounts are in package user.
 package relationship
 
 import (
@@ -19,7 +18,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options are what a Directory is built from.
+// Options configure a Directory.
 type Options struct {
 	Store *store.DB
 	IDs   *ids.Generator
@@ -29,7 +28,7 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Directory knows all relationships of the cluster, and has those who ask for one. It keeps nothing in memory.
+// Directory manages all relationships of the cluster and their friend requests. It has no cache.
 type Directory struct {
 	opts           Options
 	FriendRequests *FriendRequests
@@ -47,12 +46,12 @@ func New(o Options) *Directory {
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
-// Creation says what a new relationship shall be.
+// Creation defines a new relationship.
 type Creation struct {
 	store.RelationshipKey
 
 	Name *string
-	// BlockDate makes it a block.
+	// BlockDate makes it a block; nil means none.
 	BlockDate *time.Time
 	// EstablishmentDate is now if it is nil.
 	EstablishmentDate *time.Time
@@ -76,8 +75,7 @@ func (d *Directory) Create(ctx context.Context, c Creation) error {
 	}))
 }
 
-// checkPair refuses ids that are no users and a user who is meant to know
-// themselves.
+// checkPair returns an error for invalid ids and for a relationship of a user to itself.
 func checkPair(fieldA string, a int64, fieldB string, b int64) error {
 	if err := cmp.Or(check.UserID(fieldA, a), check.UserID(fieldB, b)); err != nil {
 		return err
@@ -88,7 +86,7 @@ func checkPair(fieldA string, a int64, fieldB string, b int64) error {
 	return nil
 }
 
-// existing gives a key that exists its business code.
+// existing converts a duplicate key to its business code.
 func existing(err error) error {
 	if errors.Is(err, store.ErrDuplicateKey) {
 		return apierr.Wrap(apierr.CreateExistingRelationship, err)
@@ -110,9 +108,8 @@ func insert(ctx context.Context, tx store.Tx, r store.Relationship, group int32,
 	return bumpBoth(ctx, tx, now, r.OwnerID)
 }
 
-// bumpBoth notes that both the relationships of the owners and the members of
-// their groups have changed: owners who ask for their relationships are told the
-// groups as well.
+// bumpBoth increments the versions of both the owners' relationships and the members of their
+// groups, because relationships are returned with their groups.
 func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) error {
 	if err := store.BumpUserVersion(ctx, tx, store.VersionRelationships, now, owners...); err != nil {
 		return err
@@ -120,8 +117,8 @@ func bumpBoth(ctx context.Context, tx store.Tx, now time.Time, owners ...int64) 
 	return store.BumpUserVersion(ctx, tx, store.VersionRelationshipGroupMembers, now, owners...)
 }
 
-// Find returns relationships in the order of owner and related user, or of the
-// establishment date if the filter asks for it, on demand with the groups of each.
+// Find returns relationships by owner and related user, or by establishment date if the filter has
+// a range of it, optionally with their groups.
 func (d *Directory) Find(ctx context.Context, f store.RelationshipFilter, withGroups bool, limit, offset int) (found []store.Relationship, err error) {
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err = find(ctx, r, f, withGroups, store.Page{Limit: limit, Offset: offset})
@@ -170,8 +167,7 @@ func (d *Directory) Update(ctx context.Context, keys []store.RelationshipKey, c 
 	return result, err
 }
 
-// Delete removes the relationships with these keys, one side only, from all
-// groups as well.
+// Delete deletes the relationships with these keys, one side only, and their group memberships.
 func (d *Directory) Delete(ctx context.Context, keys []store.RelationshipKey) (deleted int64, err error) {
 	now := d.now()
 	err = d.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {

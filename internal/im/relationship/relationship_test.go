@@ -77,8 +77,8 @@ func (f *fixture) everything() (all everything) {
 	return all
 }
 
-// describe makes one text of everything, so that a test can compare it:
-// "1>2[0 5]!name" is a blocked user of two groups.
+// describe converts everything to a text for comparison: "1>2[0 5]!name" is a blocked user of two
+// groups.
 func (f *fixture) describe(all everything) string {
 	var parts []string
 	for _, r := range all.relationships {
@@ -371,9 +371,8 @@ func TestRandomIndex(t *testing.T) {
 	}
 }
 
-// TestConcurrentGroups deletes groups while others put members into them:
-// everybody stays in at least one group, and every group that has members
-// exists.
+// TestConcurrentGroups deletes groups while others add members: everybody stays in at least one
+// group, and every group with members exists.
 func TestConcurrentGroups(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, f *fixture) {
 		const rounds = 6

@@ -9,14 +9,14 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Lifetime is how long a request can be answered; 0 is for ever. A pending request that is older has expired, although
-// the store still says pending.
+// A Lifetime is how long a request can be answered; 0 means for ever. An older pending request has
+// expired, although its stored status is pending.
 type Lifetime time.Duration
 
 // Seconds returns a lifetime of n seconds.
 func Seconds(n int32) Lifetime { return Lifetime(time.Duration(n) * time.Second) }
 
-// End returns when a request that was made at a moment expires; nil is never.
+// End returns when a request expires; nil means never.
 func (l Lifetime) End(creation time.Time) *time.Time {
 	if l <= 0 {
 		return nil
@@ -24,7 +24,8 @@ func (l Lifetime) End(creation time.Time) *time.Time {
 	return new(creation.Add(time.Duration(l)))
 }
 
-// ExpiredBefore returns the moment before which a request must have been made to have expired now; nil is never.
+// ExpiredBefore returns the latest creation date of requests that have expired by now; nil means
+// none.
 func (l Lifetime) ExpiredBefore(now time.Time) *time.Time {
 	if l <= 0 {
 		return nil
@@ -32,7 +33,7 @@ func (l Lifetime) ExpiredBefore(now time.Time) *time.Time {
 	return new(now.Add(-time.Duration(l)))
 }
 
-// Status returns what has become of a request by now.
+// Status returns the current status of a request.
 func (l Lifetime) Status(stored store.RequestStatus, creation, now time.Time) store.RequestStatus {
 	if end := l.End(creation); stored == store.RequestPending && end != nil && now.After(*end) {
 		return store.RequestExpired
@@ -40,8 +41,8 @@ func (l Lifetime) Status(stored store.RequestStatus, creation, now time.Time) st
 	return stored
 }
 
-// Creation combines a range of creation dates with one of expiration dates, which means nothing if requests do not
-// expire.
+// Creation combines a range of creation dates with one of expiration dates, which is ignored if
+// requests do not expire.
 func (l Lifetime) Creation(creation, expiration store.DateRange) (store.DateRange, error) {
 	if l <= 0 || expiration == (store.DateRange{}) {
 		return creation, nil
@@ -65,7 +66,8 @@ func (l Lifetime) Creation(creation, expiration store.DateRange) (store.DateRang
 	return creation, nil
 }
 
-// ResponseDate returns the response date that goes with a status: none if nobody has answered, else the given one or now.
+// ResponseDate returns the response date for a status: nil without an answer, else the given one or
+// now.
 func ResponseDate(status store.RequestStatus, given *time.Time, now time.Time) *time.Time {
 	switch {
 	case !status.Answered():

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request holds the rules of "somebody asks somebody", whatever is asked: state, expiry, response and selection.
-// Friend requests, invitations to groups and requests to join a group are parameters of it: a Kind says what is special
-// about a noun. Who may ask, answer or recall is decided by the packages of the nouns.
+// Package request holds the rules common to all requests between users: state, expiry, response and
+// selection. Friend requests, group invitations and join requests are parameters of it: a Kind
+// describes each. Their packages decide who may create, answer or recall a request.
 package request
 
 import (
@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Head is what every request has, as pointers into the record of its noun.
+// A Head contains the common fields of requests, as pointers into the record.
 type Head struct {
 	ID           *int64
 	Content      *string
@@ -26,38 +26,40 @@ type Head struct {
 	ResponseDate **time.Time
 }
 
-// An Edit is what a change of any noun can set.
+// An Edit contains the common fields of changes.
 type Edit struct {
 	Content      *string
 	Status       *store.RequestStatus
 	CreationDate *time.Time
 }
 
-// Settings are the rules of a noun that the configuration holds.
+// Settings are the configured rules of a kind.
 type Settings struct {
 	Lifetime Lifetime
-	// MaxContent and MaxReason bound the texts of who asks and who answers, in characters.
+	// MaxContent and MaxReason bound the texts of requests and answers, in characters.
 	MaxContent, MaxReason int32
-	// DeleteExpired lets DeleteExpired do something.
+	// DeleteExpired enables DeleteExpired.
 	DeleteExpired bool
 }
 
-// A Filter selects requests as they stand now: all that Stored selects whose current status is one of Statuses, if there
-// are any, and that expire in the range. ExpirationDate has no effect if requests do not expire.
+// A Filter selects requests by their current status: all that Stored selects whose current status
+// is one of Statuses, if there are any, and that expire in the range. ExpirationDate has no effect
+// if requests do not expire.
 type Filter[F any] struct {
 	Stored         F
 	Statuses       []store.RequestStatus
 	ExpirationDate store.DateRange
 }
 
-// A Selection is what the filter of every noun has, as pointers into it.
+// A Selection contains the common fields of filters, as pointers into the filter.
 type Selection struct {
 	IDs          *[]int64
 	Status       *store.StatusFilter
 	CreationDate *store.DateRange
 }
 
-// A Kind describes a noun: R is its record, V a request as of now, F its filter and C a change of it.
+// A Kind describes a kind of request: R is its record, V a request with its current status, F its
+// filter and C a change of it.
 type Kind[R, V, F any, C comparable] struct {
 	Store    *store.DB
 	IDs      *ids.Generator
@@ -65,21 +67,23 @@ type Kind[R, V, F any, C comparable] struct {
 	Settings func() Settings
 
 	Head func(*R) Head
-	// View makes a request as of now: the status of the record is the current one.
+	// View returns a request with its current status, which r contains.
 	View      func(r R, expiration *time.Time) V
 	Selection func(*F) Selection
 	Edit      func(C) Edit
-	// Respond sets the response date of a change, or removes it if it is nil.
+	// Respond sets the response date of a change; nil removes it.
 	Respond func(c *C, at *time.Time)
-	// Conclude returns the change that stores the status, the response date, the reason and the responder of a record.
+	// Conclude returns the change that stores the status, the response date, the reason and the
+	// responder of a record.
 	Conclude func(R) C
-	// After returns a record with the users and groups that a change gives it.
+	// After returns a record with the users and groups of a change.
 	After func(R, C) R
-	// AnyResponse lets administrators give a new request a response date whatever its status is.
+	// AnyResponse allows administrators to give a new request a response date whatever its status
+	// is.
 	AnyResponse bool
-	// Check refuses a change of a record; it may be nil.
+	// Check returns an error for an invalid change of a record; it may be nil.
 	Check func(R, C) error
-	// Changed notes in the transaction that those concerned have old copies of the records.
+	// Changed increments the versions of the affected lists, in the transaction.
 	Changed func(ctx context.Context, tx store.Tx, now time.Time, records ...R) error
 
 	Insert func(ctx context.Context, tx store.Tx, records ...R) error
@@ -89,7 +93,8 @@ type Kind[R, V, F any, C comparable] struct {
 	Delete func(ctx context.Context, tx store.Tx, ids []int64) error
 }
 
-// A Book keeps the requests of one kind. Administrators use it directly; the rules of the noun say what users may Ask and End.
+// A Book manages the requests of one kind. Administrators use it directly; users use Ask and End
+// under the rules of the kind.
 type Book[R, V, F any, C comparable] struct{ kind Kind[R, V, F, C] }
 
 // NewBook returns the book of a kind.
@@ -97,12 +102,12 @@ func NewBook[R, V, F any, C comparable](k Kind[R, V, F, C]) *Book[R, V, F, C] {
 	return &Book[R, V, F, C]{k}
 }
 
-// batch bounds how many records one transaction removes when more are removed than the caller named, so that it holds up
-// nobody.
+// batch bounds how many records one transaction deletes if the caller did not name them, so that
+// other writers do not wait long.
 const batch = 1000
 
-// AsOf returns a request as it stands at a moment: one that nobody answered in time has expired, although that is not
-// stored.
+// AsOf returns a request with its status at a time: without an answer in time it has expired,
+// although that is not stored.
 func (b *Book[R, V, F, C]) AsOf(r R, now time.Time) V {
 	l := b.kind.Settings().Lifetime
 	h := b.kind.Head(&r)
@@ -110,7 +115,7 @@ func (b *Book[R, V, F, C]) AsOf(r R, now time.Time) V {
 	return b.kind.View(r, l.End(*h.CreationDate))
 }
 
-// AllAsOf returns requests as they stand at a moment.
+// AllAsOf returns requests with their status at a time.
 func (b *Book[R, V, F, C]) AllAsOf(stored []R, now time.Time) (found []V) {
 	for _, r := range stored {
 		found = append(found, b.AsOf(r, now))
@@ -118,7 +123,7 @@ func (b *Book[R, V, F, C]) AllAsOf(stored []R, now time.Time) (found []V) {
 	return found
 }
 
-// check checks what is said of a request.
+// check validates the texts and dates of a request.
 func (b *Book[R, V, F, C]) check(content *string, creation, response *time.Time, now time.Time) error {
 	if content != nil {
 		if err := check.MaxLength("content", *content, b.kind.Settings().MaxContent); err != nil {
@@ -131,14 +136,14 @@ func (b *Book[R, V, F, C]) check(content *string, creation, response *time.Time,
 	return check.NotFuture("responseDate", response, now)
 }
 
-// Create stores a request as an administrator describes it: nothing else follows from it. A nil id is made up, a nil
-// creation date is now.
+// Create stores a request for an administrator, without further effects. A nil id is generated, a
+// nil creation date means now.
 func (b *Book[R, V, F, C]) Create(ctx context.Context, r R, id *int64, creation *time.Time) (v V, err error) {
 	return b.create(ctx, r, id, creation, nil, nil)
 }
 
-// Ask stores a new request on behalf of who asks, if may does not refuse it inside the transaction. The key remembers it; nil
-// does not.
+// Ask stores a new request of a user unless may returns an error inside the transaction. The key is
+// stored for repeated requests; nil means none.
 func (b *Book[R, V, F, C]) Ask(ctx context.Context, r R, key *store.MessageKey, may func(ctx context.Context, tx store.Tx) error) (v V, err error) {
 	return b.create(ctx, r, nil, nil, key, may)
 }
@@ -182,7 +187,7 @@ func (b *Book[R, V, F, C]) create(
 	return b.AsOf(r, now), nil
 }
 
-// Find returns requests in the order of their ids, or of the first date that the filter asks for.
+// Find returns requests by id, or by the first date that the filter has a range of.
 func (b *Book[R, V, F, C]) Find(ctx context.Context, f Filter[F], limit, offset int) ([]V, error) {
 	_, found, err := b.query(ctx, f, store.Page{Limit: limit, Offset: offset}, false)
 	return found, err
@@ -213,14 +218,14 @@ func (b *Book[R, V, F, C]) query(ctx context.Context, filter Filter[F], page sto
 	return count, b.AllAsOf(stored, b.kind.Now()), err
 }
 
-// Status returns the selection of requests that have one of the statuses now.
+// Status returns the filter for requests with one of the current statuses.
 func (b *Book[R, V, F, C]) Status(statuses ...store.RequestStatus) store.StatusFilter {
 	return store.StatusFilter{Statuses: statuses, ExpiredBefore: b.kind.Settings().Lifetime.ExpiredBefore(b.kind.Now())}
 }
 
-// Update changes the requests with the ids, all of them or none. A response date takes effect only together with a
-// status: an answer has one, which is now if it is not given, and anything else has none. Nothing else follows from a
-// status. A change that sets nothing matches nothing.
+// Update changes the requests with the ids, all or none. A response date takes effect only together
+// with a status: an answer has one, by default now, and other statuses have none. A status has no
+// further effects. An empty change matches nothing.
 func (b *Book[R, V, F, C]) Update(ctx context.Context, requestIDs []int64, c C, response *time.Time) (result store.UpdateResult, err error) {
 	now, edit := b.kind.Now(), b.kind.Edit(c)
 	if err := b.check(edit.Content, edit.CreationDate, response, now); err != nil {
@@ -262,20 +267,21 @@ func (b *Book[R, V, F, C]) Update(ctx context.Context, requestIDs []int64, c C, 
 	return result, err
 }
 
-// An Ending says how a pending request ends.
+// An Ending describes how a pending request ends.
 type Ending[R any] struct {
 	Status store.RequestStatus
-	// Reason is what is said with it; nil leaves what is stored.
+	// Reason is the reason; nil leaves the stored one unchanged.
 	Reason *string
-	// May refuses the ending; it gets nil if there is no such request.
+	// May returns an error to forbid the ending; it gets nil if the request does not exist.
 	May func(ctx context.Context, tx store.Tx, r *R) error
-	// NotPending is the refusal if the request is not pending any more.
+	// NotPending is the error if the request is no longer pending.
 	NotPending apierr.Code
-	// Then does what follows in the same transaction, and may change the record before it is stored. It may be nil.
+	// Then is called in the same transaction and may change the record before it is stored. It may
+	// be nil.
 	Then func(ctx context.Context, tx store.Tx, r *R, now time.Time) error
 }
 
-// End gives a pending request its last status.
+// End sets the final status of a pending request.
 func (b *Book[R, V, F, C]) End(ctx context.Context, id int64, e Ending[R]) (ended V, err error) {
 	now := b.kind.Now()
 	err = b.kind.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -326,7 +332,7 @@ func (b *Book[R, V, F, C]) CheckAnswer(status store.RequestStatus, reason *strin
 	return b.CheckReason(reason)
 }
 
-// CheckReason checks what is said with an answer.
+// CheckReason validates the reason of an answer.
 func (b *Book[R, V, F, C]) CheckReason(reason *string) error {
 	if reason == nil {
 		return nil
@@ -348,8 +354,8 @@ func (b *Book[R, V, F, C]) DeleteAll(ctx context.Context) (int64, error) {
 	return b.removeAll(ctx, b.kind.Store, store.StatusFilter{})
 }
 
-// DeleteExpired deletes the requests that have expired, in several transactions of db, if the settings say so, and returns
-// how many there were. One node at a time should call it.
+// DeleteExpired deletes the expired requests, in several transactions of db, if the settings say
+// so, and returns how many. One node at a time should call it.
 func (b *Book[R, V, F, C]) DeleteExpired(ctx context.Context, db store.Writer) (int64, error) {
 	if !b.kind.Settings().DeleteExpired {
 		return 0, nil
@@ -357,7 +363,7 @@ func (b *Book[R, V, F, C]) DeleteExpired(ctx context.Context, db store.Writer) (
 	return b.removeAll(ctx, db, b.Status(store.RequestExpired))
 }
 
-// removeAll deletes a batch in each transaction, until a batch is not full.
+// removeAll deletes in batches until a batch is not full.
 func (b *Book[R, V, F, C]) removeAll(ctx context.Context, db store.Writer, status store.StatusFilter) (deleted int64, err error) {
 	for {
 		var gone int64
@@ -387,7 +393,7 @@ func (b *Book[R, V, F, C]) remove(ctx context.Context, tx store.Tx, f F, page st
 	return int64(len(found)), b.kind.Changed(ctx, tx, b.kind.Now(), found...)
 }
 
-// selection returns a filter for the requests with the ids, if there are any, and the status.
+// selection returns a filter for the ids, if there are any, and the status.
 func (b *Book[R, V, F, C]) selection(ids []int64, status store.StatusFilter) (f F) {
 	s := b.kind.Selection(&f)
 	*s.IDs, *s.Status = ids, status

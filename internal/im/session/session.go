@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session holds the rules about which devices of a user may be online at the same time. It knows no
-// connection and no node: gateways ask it and act.
+// Package session holds the rules about which device types of a user may be online at the same
+// time. It knows no connections and no nodes: gateways apply the rules.
 package session
 
 import "slices"
 
-// A Device is the kind of device that a user logs in with. The numbers are those of the client protocol.
+// A Device is a device type. The numbers are those of the client protocol.
 type Device int32
 
 // The kinds of devices.
@@ -22,7 +22,7 @@ const (
 // Devices are all kinds.
 var Devices = []Device{Desktop, Browser, IOS, Android, Others, Unknown}
 
-// A Strategy names which kinds of devices exclude each other.
+// A Strategy defines which device types exclude each other.
 type Strategy string
 
 // The strategies.
@@ -36,7 +36,8 @@ const (
 	OneDesktopOrBrowserOrMobile         Strategy = "ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_OR_MOBILE_ONLINE"
 )
 
-// A policy is what a strategy means: sets of kinds that exclude each other, and kinds that may not log in at all.
+// A policy is the definition of a strategy: sets of types that exclude each other, and types that
+// may not log in.
 type policy struct {
 	exclusive [][]Device
 	forbidden []Device
@@ -52,12 +53,12 @@ var policies = map[Strategy]policy{
 	OneDesktopOrBrowserOrMobile:         {exclusive: [][]Device{{Desktop, Browser, Android, IOS}}},
 }
 
-// Rules say who may be online together with whom.
+// Rules define which device types may be online together.
 type Rules struct {
 	Strategy Strategy
-	// AllowUnknown and AllowOthers let devices of these kinds log in.
+	// AllowUnknown and AllowOthers allow logins of these types.
 	AllowUnknown, AllowOthers bool
-	// KeepOld refuses a login that conflicts with a session; otherwise the sessions have to go.
+	// KeepOld refuses a login that conflicts with a session; otherwise the session ends.
 	KeepOld bool
 }
 

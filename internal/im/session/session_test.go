@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStrategies tries every kind of device against every other one. A row says which kinds conflict with the kind
-// that logs in; x is a kind that may not.
+// TestStrategies tries every device type against every other one. A row lists the types that
+// conflict with the one that logs in; x means that it may not log in.
 func TestStrategies(t *testing.T) {
 	for strategy, rows := range map[Strategy][]string{
 		//                                    Desktop Browser IOS Android Others Unknown

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// credentialReads is how many statements that read credentials run at a time.
+	// credentialReads is how many statements read credentials concurrently.
 	credentialReads = 2
-	// credentialTime bounds one of them, for which several users wait.
+	// credentialTime bounds one statement, for which several users wait.
 	credentialTime = 10 * time.Second
 )
 
-// credentials reads those of users who log in. Users who come while others are being read are read together, by one
-// statement that begins after they came.
+// credentials reads the credentials of users who log in. Requests that arrive during a statement
+// are combined into one statement that begins after they arrived.
 type credentials struct {
 	store *store.DB
 
 	mu      sync.Mutex
 	running int
-	// next are those who wait for a statement to begin; nil is nobody.
+	// next are the requests that wait for a statement to begin; nil means none.
 	next *credentialBatch
 }
 
-// A credentialBatch is users who are read by one statement.
+// A credentialBatch is a set of users read by one statement.
 type credentialBatch struct {
 	ids []int64
-	// done is closed when found and err are known.
+	// done is closed when found and err are set.
 	done  chan struct{}
 	found []store.Credentials
 	err   error
 }
 
-// find returns the credentials of a user. Somebody unknown has none and is not active.
+// find returns the credentials of a user. An unknown user has none and is inactive.
 func (c *credentials) find(ctx context.Context, userID int64) (store.Credentials, error) {
 	c.mu.Lock()
 	if c.next == nil {
@@ -70,8 +70,8 @@ func (c *credentials) find(ctx context.Context, userID int64) (store.Credentials
 	return store.Credentials{UserID: userID}, nil
 }
 
-// read reads a batch, with a context that does not end with that of one of its users. Those who wait by then are read in a
-// goroutine of their own.
+// read reads a batch, with a context independent of the users' requests. Requests that wait
+// afterwards are read in a new goroutine.
 func (c *credentials) read(ctx context.Context, batch *credentialBatch) {
 	defer func() {
 		close(batch.done)

@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestCredentialsAreReadTogether checks that users who come while others are being read are read by one statement, which sees what
-// was written before it began.
+// TestCredentialsAreReadTogether checks that requests during a statement are combined into one
+// statement, which sees what was written before it began.
 func TestCredentialsAreReadTogether(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		f := newFixture(t, db, nil)

@@ -12,15 +12,15 @@ import (
 	"example.org/app/internal/password"
 )
 
-// maxWaitingVerifications is how many verifications may wait for their turn. With the default cost of bcrypt the last
-// of them waits for about fifteen seconds on one processor; whoever comes after it hears at once that it is in vain.
+// maxWaitingVerifications is how many verifications may wait. With the default cost of bcrypt the
+// last of them waits for about fifteen seconds on one processor; further ones fail at once.
 const maxWaitingVerifications = 256
 
-// verifier compares passwords with hashes. A hash may be slow on purpose, so only as many comparisons run at a time as
-// leave a processor for everything else, and only so many wait.
+// verifier compares passwords with hashes. A hash may be slow on purpose, so the number of
+// concurrent comparisons leaves a processor for other work, and the queue is bounded.
 type verifier struct {
 	running, admitted chan struct{}
-	// decoy is a stored form that no password has.
+	// decoy is the stored form of an unknown password.
 	decoy []byte
 }
 
@@ -32,8 +32,8 @@ func newVerifier(h password.Hasher) *verifier {
 	}
 }
 
-// verify compares a password with its stored form; an empty one stands for a password that nobody has. The error is
-// password.ErrMismatch, or says why the password could not be compared.
+// verify compares a password with its stored form; an empty one never matches. The error is
+// password.ErrMismatch, or the reason why the comparison failed.
 func (v *verifier) verify(ctx context.Context, stored []byte, text string) error {
 	select {
 	case v.admitted <- struct{}{}:
@@ -54,11 +54,11 @@ func (v *verifier) verify(ctx context.Context, stored []byte, text string) error
 	return password.ErrMismatch
 }
 
-// VerifyPassword checks whether a user may log in with a password; nil is none, which is right for users who have none
-// and wrong for all others. It returns nil, or an *apierr.Error with LoggingInUserNotActive for somebody who does not
-// exist, is not active or is deleted, with LoginAuthenticationFailed for a wrong password, and with ServerUnavailable
-// when too many others are logging in; anything else is a failure of the check. Somebody unknown costs as much work as a
-// wrong password.
+// VerifyPassword checks whether a user may log in with a password; nil means none, which is valid
+// only for users without password. It returns nil, or an *apierr.Error with LoggingInUserNotActive
+// for a user who does not exist, is inactive or deleted, LoginAuthenticationFailed for a wrong
+// password, and ServerUnavailable if too many users are logging in; any other error is a failure of
+// the check. An unknown user takes as much work as a wrong password.
 func (d *Directory) VerifyPassword(ctx context.Context, userID int64, text *string) error {
 	user, err := d.credentials.find(ctx, userID)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestVerifyPasswordThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestVerificationsAreBounded fills the places by hand, so that the test depends on no time.
+// TestVerificationsAreBounded occupies the slots itself, so that the test does not depend on time.
 func TestVerificationsAreBounded(t *testing.T) {
 	v := newVerifier(password.Hasher{Algorithm: password.BCrypt, Cost: 4})
 	stored, err := password.Hasher{Algorithm: password.BCrypt, Cost: 4}.Hash("right")
@@ -100,7 +100,7 @@ func TestVerificationsAreBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// Somebody unknown waits for a place as everybody does.
+	// An unknown user waits for a slot, too.
 	for name, stored := range map[string][]byte{"known": stored, "unknown": nil} {
 		if err := v.verify(ctx, stored, "right"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: did not wait for its turn: %v", name, err)

@@ -12,10 +12,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// What users see of each other and change of themselves.
+// What users see of each other and change about themselves.
 
-// Profiles returns those of the users who are not deleted, in the order of their
-// ids, or those of them who changed after a date.
+// Profiles returns the profiles of the users who are not deleted, by id, or only those that changed
+// after a date.
 func (d *Directory) Profiles(ctx context.Context, userIDs []int64, after *time.Time) (profiles []store.User, err error) {
 	if len(userIDs) == 0 {
 		return nil, nil
@@ -29,31 +29,29 @@ func (d *Directory) Profiles(ctx context.Context, userIDs []int64, after *time.T
 	return profiles, err
 }
 
-// Attributes returns the user-defined attributes of a user by the names and with
-// the types that users know.
+// Attributes returns the user-defined attributes of a user in their public form.
 func (d *Directory) Attributes(u store.User) map[string]any {
 	return value.ShowAttributes(u.UserDefinedAttributes, d.opts.Settings().Info.UserDefinedAttributes)
 }
 
-// OwnChange says what users change of themselves. Nil fields stay as they are.
+// OwnChange is a user's change of its own account. Nil fields stay unchanged.
 type OwnChange struct {
-	// Password may be empty, which takes the password away.
+	// Password removes the password if it is empty.
 	Password              *string
 	Name, Intro           *string
 	ProfilePicture        *string
 	ProfileAccessStrategy *store.ProfileAccessStrategy
-	// UserDefinedAttributes are given besides those that there are.
+	// UserDefinedAttributes are merged into the existing ones.
 	UserDefinedAttributes map[string]any
 }
 
-// Changed says what a change did.
+// Changed is the result of a change.
 type Changed struct {
-	// Anything says that something is different now, Profile that this is
-	// something others see.
+	// Anything is true if something changed, Profile if others can see it.
 	Anything, Profile bool
 }
 
-// ChangeOwn changes what a user says of itself.
+// ChangeOwn changes a user's own account.
 func (d *Directory) ChangeOwn(ctx context.Context, userID int64, c OwnChange) (changed Changed, err error) {
 	if err := checkInfo(d.opts.Settings().Info, c.Password, c.Name, c.Intro, c.ProfilePicture); err != nil {
 		return Changed{}, err

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// RoleCreation says what a new role shall be.
+// RoleCreation defines a new role.
 type RoleCreation struct {
 	// ID is generated if it is nil.
 	ID                              *int64
@@ -46,7 +46,7 @@ func (d *Directory) CreateRole(ctx context.Context, c RoleCreation) (store.UserR
 	return role, nil
 }
 
-// sorted returns a set in the order in which it will be read.
+// sorted returns the ids in their stored order.
 func sorted(ids []int64) []int64 {
 	set := slices.Clone(ids)
 	slices.Sort(set)
@@ -89,7 +89,7 @@ func (d *Directory) FindRolePage(ctx context.Context, page store.Page) (total in
 	return total, roles, err
 }
 
-// UpdateRoles changes the roles with these ids, all of them or none.
+// UpdateRoles changes the roles with these ids, all or none.
 func (d *Directory) UpdateRoles(ctx context.Context, roleIDs []int64, c store.UserRoleChange) (result store.UpdateResult, err error) {
 	var byType map[int64]int32
 	if c.GroupTypeIDToLimit != nil {
@@ -108,8 +108,8 @@ func (d *Directory) UpdateRoles(ctx context.Context, roleIDs []int64, c store.Us
 	return result, err
 }
 
-// DeleteRoles removes the roles with these ids. Users keep the ids of roles that
-// are gone. The default role stays.
+// DeleteRoles deletes the roles with these ids. Users keep the ids of deleted roles. The default
+// role cannot be deleted.
 func (d *Directory) DeleteRoles(ctx context.Context, roleIDs []int64) (deleted int64, err error) {
 	if slices.Contains(roleIDs, store.DefaultUserRoleID) {
 		return 0, apierr.New(apierr.IllegalArgument, "the default user role (id %d) cannot be deleted", store.DefaultUserRoleID)
@@ -121,10 +121,9 @@ func (d *Directory) DeleteRoles(ctx context.Context, roleIDs []int64) (deleted i
 	return deleted, err
 }
 
-// GroupRole returns the role that says which groups a user may create and own; a
-// user without account has the default role. It reports false for an account
-// that is not active or was deleted, and for a role that does not exist any
-// more. It is for other nouns, inside transactions of their own.
+// GroupRole returns the role that defines which groups a user may create and own; a user without
+// account has the default role. ok is false for an account that is inactive or deleted, and for a
+// role that does not exist. It is for other packages, within their transactions.
 func (d *Directory) GroupRole(ctx context.Context, r store.Reader, userID int64) (role store.UserRole, ok bool, err error) {
 	roleID := store.DefaultUserRoleID
 	users, err := store.FindUsers(ctx, r, store.UserFilter{IDs: []int64{userID}}, store.Page{})
@@ -144,7 +143,7 @@ func (d *Directory) GroupRole(ctx context.Context, r store.Reader, userID int64)
 	case len(roles) > 0:
 		return roles[0], true, nil
 	case roleID == store.DefaultUserRoleID:
-		// Nobody can delete the default role here, but whoever has the database can.
+		// The default role can only be deleted directly in the database.
 		return store.DefaultUserRole(), true, nil
 	default:
 		return store.UserRole{}, false, nil

@@ -10,8 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// UpdateSettings sets settings of a user, all of them or none, and reports whether
-// that was a change.
+// UpdateSettings sets settings of a user, all or none, and reports whether anything changed.
 func (d *Directory) UpdateSettings(ctx context.Context, userID int64, wanted map[string]any) (changed bool, err error) {
 	rules := d.opts.Settings().Settings
 	return d.changeSettings(ctx, userID, func(stored map[string]any) (map[string]any, bool, error) {
@@ -19,9 +18,8 @@ func (d *Directory) UpdateSettings(ctx context.Context, userID int64, wanted map
 	})
 }
 
-// DeleteSettings removes the settings of a user with these names, all of them or
-// none; without names it removes all that may be removed. It reports whether
-// there were any.
+// DeleteSettings deletes the settings of a user with these names, all or none; without names it
+// deletes all removable ones. It reports whether there were any.
 func (d *Directory) DeleteSettings(ctx context.Context, userID int64, names []string) (deleted bool, err error) {
 	rules := d.opts.Settings().Settings
 	return d.changeSettings(ctx, userID, func(stored map[string]any) (map[string]any, bool, error) {
@@ -48,9 +46,8 @@ func (d *Directory) changeSettings(ctx context.Context, userID int64, change fun
 	return changed && err == nil, err
 }
 
-// FindSettings returns the settings of a user with these names, or all without
-// names, and when any setting of the user was changed last. It returns none if
-// nothing was changed since a date.
+// FindSettings returns the settings of a user with these names, or all without names, and when a
+// setting was last changed. It returns none if nothing was changed since a date.
 func (d *Directory) FindSettings(ctx context.Context, userID int64, names []string, since *time.Time) (settings map[string]any, changed time.Time, err error) {
 	var found *store.UserSettings
 	err = d.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {

@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// allow lets users have settings with these names, which are whole numbers. The
-// first cannot be changed, the second not be removed.
+// allow permits integer settings with these names. The first is immutable, the second cannot be
+// removed.
 func (f *fixture) allow(names ...string) {
 	for i, name := range names {
 		f.rules.Settings.AllowedSettings = append(f.rules.Settings.AllowedSettings, config.AllowedSetting{
@@ -86,7 +86,7 @@ func TestSettings(t *testing.T) {
 		remove("all", nil, true, 0)
 		want("all", f.clock, map[string]any{"kept": int32(4)})
 
-		// They go with the user.
+		// They are deleted with the user.
 		f.create(Creation{ID: new(int64(1))})
 		if _, err := f.Delete(t.Context(), []int64{1}, new(false)); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// TestSettingsRace proves that nothing of what many set at once is lost.
+// TestSettingsRace proves that concurrent changes are not lost.
 func TestSettingsRace(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		f := newFixture(t, db, nil)

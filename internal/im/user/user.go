@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package user holds the rules about the accounts of users and about user roles,
-// which say which groups users may create. What users know of each other is the
-// matter of package relationship; whether they are online that of the sessions.
+// Package user holds the rules about user accounts and user roles, which define which groups users
+// may create. Relationships are in package relationship; presence is elsewhere.
 package user
 
 import (
@@ -20,7 +19,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options are what a Directory is built from.
+// Options configure a Directory.
 type Options struct {
 	Store *store.DB
 	IDs   *ids.Generator
@@ -31,20 +30,17 @@ type Options struct {
 	// Clock is time.Now if it is nil.
 	Clock func() time.Time
 
-	// OnDelete are called in the transaction that deletes users physically, so
-	// that what belongs to the users goes with them or not at all. They may run
-	// more than once. Not every id needs to have had an account.
+	// OnDelete are called in the transaction that deletes users physically, to delete dependent
+	// data atomically. They may run more than once. The ids may include users without account.
 	OnDelete []func(ctx context.Context, tx store.Tx, userIDs []int64) error
-	// Disconnect is called after users were deleted or deactivated. It closes
-	// their sessions, because the users may not be online any more, and must not
-	// wait for that. It may be nil.
+	// Disconnect is called after users were deleted or deactivated. It must close their sessions
+	// without waiting for that. It may be nil.
 	Disconnect func(userIDs []int64)
-	// Registered and Deleted are told how many users there are more and less.
-	// They may be nil.
+	// Registered and Deleted are called with the number of new and deleted users. They may be nil.
 	Registered, Deleted func(n int64)
 }
 
-// Directory knows all users of the cluster. It keeps nothing in memory.
+// Directory manages all users of the cluster. It has no cache.
 type Directory struct {
 	opts        Options
 	verifier    *verifier
@@ -70,24 +66,24 @@ func New(o Options) *Directory {
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
 
-// Creation says what a new user shall be.
+// Creation defines a new user.
 type Creation struct {
 	// ID is generated if it is nil.
 	ID *int64
-	// Password may be missing if the settings say so; an empty one is none.
+	// Password is required depending on the settings; an empty one means none.
 	Password              *string
 	Name, Intro           string
 	ProfilePicture        *string
 	ProfileAccessStrategy store.ProfileAccessStrategy
-	// RoleID need not be that of a role that exists.
+	// RoleID need not exist.
 	RoleID int64
 	// RegistrationDate is now if it is nil.
 	RegistrationDate *time.Time
-	// IsActive is what the settings say if it is nil.
+	// IsActive is true if the account is active; nil means the setting.
 	IsActive *bool
 }
 
-// Create adds a user, who has the default relationship group from the start.
+// Create adds a user with a default relationship group.
 func (d *Directory) Create(ctx context.Context, c Creation) (store.User, error) {
 	now, settings := d.now(), d.opts.Settings()
 	u := store.User{
@@ -124,10 +120,10 @@ func (d *Directory) Create(ctx context.Context, c Creation) (store.User, error) 
 			return err
 		}
 		if created == 0 {
-			// Others knew of the user before it had an account.
+			// Others had relationships to the user before it had an account.
 			return relationship.EnsureDefaultGroups(ctx, tx, now, u.ID)
 		}
-		// Nobody has a copy of the lists yet that could be too old.
+		// Nobody can have an outdated copy of the lists yet.
 		_, err = store.EnsureDefaultRelationshipGroups(ctx, tx, now, u.ID)
 		return err
 	})
@@ -145,7 +141,7 @@ func (d *Directory) newID(ctx context.Context, given *int64) (int64, error) {
 	return *given, check.UserID("id", *given)
 }
 
-// checkInfo checks the lengths of what is given.
+// checkInfo checks the lengths of the texts.
 func checkInfo(s config.UserInfo, password, name, intro, picture *string) error {
 	if password != nil {
 		if least := max(0, int(s.MinPasswordLength)); check.Length(*password) < least {
@@ -172,8 +168,8 @@ func checkInfo(s config.UserInfo, password, name, intro, picture *string) error 
 	return nil
 }
 
-// hash returns what is stored of a password. Nothing is stored of an empty one,
-// with which nobody can log in.
+// hash returns the stored form of a password. It is empty for an empty password, which does not
+// allow a login.
 func (d *Directory) hash(password string) ([]byte, error) {
 	if password == "" {
 		return nil, nil
@@ -213,9 +209,9 @@ func (d *Directory) Count(ctx context.Context, f store.UserFilter) (count int64,
 	return count, err
 }
 
-// Change says what to change of users. Nil fields stay as they are.
+// Change is a change of users. Nil fields stay unchanged.
 type Change struct {
-	// Password may be empty, which takes the password away.
+	// Password removes the password if it is empty.
 	Password              *string
 	Name, Intro           *string
 	ProfilePicture        *string
@@ -225,8 +221,8 @@ type Change struct {
 	IsActive              *bool
 }
 
-// nothing reports whether there is nothing to change: empty texts alone count as
-// nothing, because forms send them for what nobody filled in.
+// nothing reports whether the change is empty. Empty texts count as absent, because forms send them
+// for blank fields.
 func (c Change) nothing() bool {
 	for _, text := range []*string{c.Password, c.Name, c.Intro, c.ProfilePicture} {
 		if text != nil && *text != "" {
@@ -236,8 +232,8 @@ func (c Change) nothing() bool {
 	return c.ProfileAccessStrategy == nil && c.RoleID == nil && c.RegistrationDate == nil && c.IsActive == nil
 }
 
-// Update changes the users with these ids, all of them or none. The sessions of
-// users who are made inactive are closed.
+// Update changes the users with these ids, all or none. It closes the sessions of users who are
+// made inactive.
 func (d *Directory) Update(ctx context.Context, userIDs []int64, c Change) (result store.UpdateResult, err error) {
 	now := d.now()
 	err = cmp.Or(checkInfo(d.opts.Settings().Info, c.Password, c.Name, c.Intro, c.ProfilePicture), check.NotFuture("registrationDate", c.RegistrationDate, now))
@@ -265,11 +261,9 @@ func (d *Directory) Update(ctx context.Context, userIDs []int64, c Change) (resu
 	return result, err
 }
 
-// Delete removes the users with these ids, all of them or none, and closes their
-// sessions. Logically deleted users are only given a deletion date, again if
-// they have one. With physically deleted ones go their relationships in both
-// directions and all that the OnDelete functions know of. What the settings say
-// decides if logically is nil.
+// Delete deletes the users with these ids, all or none, and closes their sessions. Logical deletion
+// sets, or replaces, the deletion date. Physical deletion includes relationships in both directions
+// and what the OnDelete functions delete. If logically is nil, the settings decide.
 func (d *Directory) Delete(ctx context.Context, userIDs []int64, logically *bool) (deleted int64, err error) {
 	now := d.now()
 	if logically == nil {
@@ -309,6 +303,6 @@ func (d *Directory) erase(ctx context.Context, tx store.Tx, userIDs []int64, now
 			return 0, err
 		}
 	}
-	// The versions go last, because what goes before them changes lists.
+	// The versions go last, because the preceding steps change lists.
 	return deleted, store.DeleteUserVersions(ctx, tx, userIDs)
 }

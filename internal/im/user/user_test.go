@@ -153,8 +153,8 @@ func TestGroupRole(t *testing.T) {
 	})
 }
 
-// TestDeletionIsWhole makes the last part of a physical deletion fail: nothing
-// of it may stay, and nobody is told.
+// TestDeletionIsWhole makes the last part of a physical deletion fail: it is rolled back, and
+// nobody is notified.
 func TestDeletionIsWhole(t *testing.T) {
 	broken := errors.New("broken")
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
@@ -162,7 +162,7 @@ func TestDeletionIsWhole(t *testing.T) {
 		var calls []string
 		f := newFixture(t, db, func(o *Options) {
 			o.OnDelete = append(o.OnDelete, func(ctx context.Context, tx store.Tx, ids []int64) error {
-				// A hook sees the deletion and may change what is its own.
+				// A hook sees the deletion and may change its own data.
 				left, err := store.FindUsers(ctx, tx, store.UserFilter{IDs: ids}, store.Page{})
 				if err != nil || len(left) > 0 {
 					return fmt.Errorf("left are %v: %w", left, err)
@@ -236,8 +236,8 @@ func TestDuplicateIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestConcurrentLives creates and erases the same users from many goroutines
-// while they are befriended: what is left belongs together.
+// TestConcurrentLives concurrently creates and deletes users while they are befriended: the result
+// is consistent.
 func TestConcurrentLives(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		var mu sync.Mutex
@@ -300,8 +300,7 @@ func TestConcurrentLives(t *testing.T) {
 	})
 }
 
-// TestModel does random things to the directory and to a map and compares them
-// after each.
+// TestModel applies random operations to the directory and to a map and compares them after each.
 func TestModel(t *testing.T) {
 	run := func(t *testing.T, db *store.DB, operations int) {
 		const seed = 42
@@ -402,7 +401,7 @@ func TestModel(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) { run(t, storetest.PostgreSQL(t), 300) })
 }
 
-// applyChange does to the model what Update does.
+// applyChange applies Update to the model.
 func applyChange(model map[int64]store.User, ids []int64, c Change, now time.Time) (result store.UpdateResult) {
 	if c.nothing() {
 		return result

@@ -10,18 +10,18 @@ import (
 	"example.org/app/internal/config"
 )
 
-// Stored settings are by their stored names and as JSON is read, numbers as
-// json.Number; what users say and are told is by source names.
+// Stored settings have their stored names and the types of decoded JSON, with json.Number; users
+// see source names.
 
-// Merge returns the stored settings with what a user wants to set, and whether
-// that is a change. It refuses what the rules do not allow and leaves the stored
-// settings as they are. field is where the user says it.
+// Merge merges wanted settings into the stored ones and reports whether that is a change. It
+// returns an error if the rules forbid it, and does not modify the stored settings. field is the
+// name of the user's parameter, for errors.
 func Merge(field string, stored, wanted map[string]any, rules config.Settings) (merged map[string]any, changed bool, err error) {
 	merged = maps.Clone(stored)
 	if merged == nil {
 		merged = make(map[string]any)
 	}
-	// In order, so that which of several errors is reported does not change.
+	// In order, so that the reported error is deterministic.
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		allowed := find(name, rules)
 		if allowed == nil {
@@ -46,9 +46,8 @@ func Merge(field string, stored, wanted map[string]any, rules config.Settings) (
 	return merged, changed, nil
 }
 
-// Remove returns the stored settings without those of the names, or, without
-// names, without all that may be removed, and whether that is a change. It
-// refuses what the rules do not allow.
+// Remove removes the settings with the names, or all removable ones if there are no names, and
+// reports whether that is a change. It returns an error if the rules forbid it.
 func Remove(stored map[string]any, names []string, rules config.Settings) (rest map[string]any, changed bool, err error) {
 	if len(names) == 0 {
 		rest = make(map[string]any)
@@ -75,8 +74,8 @@ func Remove(stored map[string]any, names []string, rules config.Settings) (rest 
 	return rest, len(rest) < len(stored), nil
 }
 
-// Show returns the stored settings as a user is told them: those of the names, or
-// all without names. What is not allowed any more is shown by its stored name.
+// Show converts stored settings to their public form: those with the names, or all if there are no
+// names. Settings without rule keep their stored name.
 func Show(stored map[string]any, names []string, rules config.Settings) map[string]any {
 	shown := make(map[string]any, len(stored))
 	rest := maps.Clone(stored)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package value holds the rules about values that users make up within the
-// bounds that the configuration sets: what settings are called and what they may
-// be. It knows nothing of whose settings they are and where they are stored.
+// Package value holds the rules about user-defined values within the configured limits: names and
+// types of settings. It does not know their owners or where they are stored.
 //
-// A value is an int32, an int64, a float64, a bool, a string, a list ([]any) of
-// those, or, as an element of a list, nil.
+// A value is an int32, an int64, a float64, a bool, a string, a list ([]any) of those, or, as an
+// element of a list, nil.
 package value
 
 import (
@@ -22,8 +21,8 @@ import (
 	"example.org/app/internal/im/check"
 )
 
-// Check returns a value as the rule wants it, or refuses it. Besides values it
-// takes float32, and json.Number where the caller has nothing better.
+// Check converts a value to the type of the rule, or returns an error. It also accepts float32 and
+// json.Number.
 func Check(field string, v any, rule config.ValueRule) (any, error) {
 	if rule.Type == "ARRAY" {
 		return checkArray(field, v, rule.ArrayValue)
@@ -123,23 +122,23 @@ func checkText(field, text string, limits config.StringValueRule) error {
 	return nil
 }
 
-// expressions holds the regular expressions that were ever needed, of which there
-// are few: they come from the configuration.
+// expressions caches the compiled regular expressions. They are few, because they come from the
+// configuration.
 var expressions sync.Map
 
-// compiled returns the expression for whole texts.
+// compiled returns the expression anchored to whole texts.
 func compiled(expression string) *regexp.Regexp {
 	if known, ok := expressions.Load(expression); ok {
 		return known.(*regexp.Regexp)
 	}
-	// The configuration refuses what is no expression.
+	// The configuration is validated.
 	fresh := regexp.MustCompile(`\A(?:` + expression + `)\z`)
 	expressions.Store(expression, fresh)
 	return fresh
 }
 
 func checkArray(field string, v any, rule config.ArrayValueRule) (any, error) {
-	// Nothing stands for an empty list, because some callers cannot tell them apart.
+	// nil counts as an empty list, because some callers cannot distinguish them.
 	list, ok := v.([]any)
 	if !ok && v != nil {
 		return nil, refuse(field, "must be a list")
@@ -174,9 +173,9 @@ func checkArray(field string, v any, rule config.ArrayValueRule) (any, error) {
 	return checked, nil
 }
 
-// Restore returns what was checked by a rule before it was stored as JSON, with
-// numbers as json.Number. What does not fit the rule, because that has changed,
-// or has none is taken for what it looks like.
+// Restore converts a value that was checked by a rule and stored as JSON, with numbers as
+// json.Number. Without a rule, or if it does not fit because the rule has changed, the type is
+// guessed.
 func Restore(v any, rule *config.ValueRule) any {
 	typ, element := "", ""
 	if rule != nil {

@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/im/value"
 )
 
-// limits are those of the defaults, which tests make narrower.
+// limits are the default limits, which tests lower.
 func limits() config.ValueLimits {
 	return config.ValueLimits{
 		IntValue:    config.IntValueRule{Min: math.MinInt32, Max: math.MaxInt32},
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// stored is a value as it is read from where it was stored.
+// stored returns a value after a round trip through storage.
 func stored[V any](t *testing.T, v V) (out V) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -137,7 +137,7 @@ func stored[V any](t *testing.T, v V) (out V) {
 	return out
 }
 
-// TestRestoreWithoutRule restores what the rules do not know, or not as this.
+// TestRestoreWithoutRule restores values without a fitting rule.
 func TestRestoreWithoutRule(t *testing.T) {
 	text := rule("STRING")
 	for in, want := range map[json.Number]any{"1": int32(1), "2147483648": int64(2147483648), "1.5": 1.5} {
