@@ -120,11 +120,11 @@ var (
 // start starts a node and waits until it is ready.
 func start(t *testing.T, role, name string, set ...string) *process {
 	t.Helper()
-	return startWith(t, nil, role, name, set...)
+	return startWith(t, []string{binary}, role, name, set...)
 }
 
-// startWith is start with a command that runs the program, such as one that changes the namespace.
-func startWith(t *testing.T, runner []string, role, name string, set ...string) *process {
+// startWith is start with another command line than that of the program alone, such as one that changes the namespace first.
+func startWith(t *testing.T, command []string, role, name string, set ...string) *process {
 	t.Helper()
 	if err := look(); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func startWith(t *testing.T, runner []string, role, name string, set ...string) 
 			args = append(args, "--set="+s)
 		}
 	}
-	command := slices.Concat(runner, []string{binary}, args)
+	command = slices.Concat(command, args)
 	p.Cmd = exec.Command(command[0], command[1:]...)
 	p.Env = []string{"PATH=" + os.Getenv("PATH")}
 	p.Cmd.Stderr = &p.log
@@ -312,6 +312,12 @@ func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.
 // fails starts a node that must refuse to start, and returns what it says.
 func fails(t *testing.T, role, name string, set ...string) string {
 	t.Helper()
+	return failsWith(t, binary, role, name, set...)
+}
+
+// failsWith is fails with another program.
+func failsWith(t *testing.T, program, role, name string, set ...string) string {
+	t.Helper()
 	args := []string{
 		role, "--home", t.TempDir(), "--set=app.cluster.node.id=" + name, "--set=app.logging.console.enabled=false",
 		"--set=app.gateway.websocket.port=0", "--set=app.gateway.tcp.port=0",
@@ -320,7 +326,7 @@ func fails(t *testing.T, role, name string, set ...string) string {
 	for _, s := range set {
 		args = append(args, "--set="+s)
 	}
-	out, err := exec.Command(binary, args...).CombinedOutput()
+	out, err := exec.Command(program, args...).CombinedOutput()
 	if err == nil || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%s did not refuse to start with one line: %v\n%s", name, err, out)
 	}

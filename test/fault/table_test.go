@@ -29,6 +29,7 @@ var faults = map[string]string{
 	"TestDatabaseFailsOver":    "the primary is killed, its standby promoted",
 	"TestPatroniFailsOver":     "the primary is killed under Patroni",
 	"TestChaos":                "services and gateways are killed",
+	"TestRollingUpgrade":       "an earlier program is replaced, process by process",
 	"TestKills/SQLite":         "the only process is killed, again and again",
 	"TestKills/PostgreSQL":     "services and a gateway are killed, again and again",
 }
