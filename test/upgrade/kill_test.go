@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 	storetest.Main(m)
 }
 
-// restoreFixture makes a PostgreSQL database of schema 26 and returns its URL.
-func restoreFixture(t *testing.T) string {
+// restoreFixture makes a PostgreSQL database of a fixture and returns its URL.
+func restoreFixture(t *testing.T, fixture string) string {
 	t.Helper()
-	packed, err := os.Open("testdata/schema-00026.sql.gz")
+	packed, err := os.Open(fixture)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestInterruptedPartitioning(t *testing.T) {
 		for _, strange := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d statements, strange ids %v", done, strange), func(t *testing.T) {
 				t.Parallel()
-				url := restoreFixture(t)
+				url := restoreFixture(t, fixture(26, ".sql.gz"))
 				raw := openRaw(t, url)
 				exec := func(statement string) {
 					t.Helper()
