@@ -23,15 +23,15 @@ type Admin struct {
 	RoleIDs []int64
 }
 
-// An AdminFilter selects administrators. An empty field is no restriction; a value matches when it is any of the
-// field's; all fields must match.
+// An AdminFilter selects administrators. Empty fields do not restrict; all others must match, with
+// any of their values.
 type AdminFilter struct {
 	IDs        []int64
 	LoginNames []string
 	RoleIDs    []int64
 }
 
-// An AdminChange says what to change. A nil field stays as it is.
+// An AdminChange describes a change. Nil fields stay unchanged.
 type AdminChange struct {
 	LoginName   *string
 	Password    *[]byte
@@ -50,7 +50,8 @@ var adminRoleMembers = newTable("admin_role_member", "admin_id role_id", func(m 
 	return []any{&m.adminID, &m.roleID}
 })
 
-// InsertAdmins stores new administrators. An id or a login name that exists is an ErrDuplicateKey.
+// InsertAdmins stores new administrators. It returns ErrDuplicateKey if an id or a login name
+// exists.
 func InsertAdmins(ctx context.Context, tx Tx, list ...Admin) error {
 	if len(list) == 0 {
 		return nil
@@ -150,7 +151,7 @@ func UpdateAdmins(ctx context.Context, tx Tx, ids []int64, change AdminChange) (
 	return updated(ctx, tx, existing, modified)
 }
 
-// updated bumps the revision if anything was modified and counts.
+// updated increments the revision if anything was modified, and returns the counts.
 func updated(ctx context.Context, tx Tx, matched, modified []int64) (UpdateResult, error) {
 	modified = uniqueSorted(modified)
 	if len(modified) > 0 {
@@ -188,7 +189,7 @@ func replaceRoles(ctx context.Context, tx Tx, owners, wanted []int64) ([]int64, 
 	return changed, adminRoleMembers.insert(ctx, tx, members...)
 }
 
-// differing returns the owners whose current set is not the wanted one. Sets are sorted.
+// differing returns the owners whose current set differs from the wanted one. Sets are sorted.
 func differing[K sqldb.Key](owners []int64, current map[int64][]K, wanted []K) []int64 {
 	var changed []int64
 	for _, owner := range owners {
@@ -204,7 +205,7 @@ func DeleteAdmins(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteByID(ctx, tx, "admin", ids)
 }
 
-// deleteByID deletes administrators or roles and bumps their revision if there were any.
+// deleteByID deletes administrators or roles and increments their revision if there were any.
 func deleteByID(ctx context.Context, tx Tx, table string, ids []int64) (int64, error) {
 	count, err := deleteRows(ctx, tx, table, in("t.id", ids))
 	if err != nil || count == 0 {

@@ -10,8 +10,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// An AdminToken is a credential that an administrator made for a program or that a login made for a session. The token
-// itself is not stored.
+// An AdminToken is a token for a program or a session. Only its hash is stored.
 type AdminToken struct {
 	ID      int64
 	OwnerID int64
@@ -22,7 +21,7 @@ type AdminToken struct {
 	Hash []byte
 	// Permissions are names; nil means all those of the owner.
 	Permissions []string
-	// Networks are prefixes of addresses; none means every address.
+	// Networks are prefixes of addresses; empty means every address.
 	Networks       []string
 	CreationDate   time.Time
 	ExpirationDate time.Time
@@ -75,7 +74,8 @@ func CountAdminTokens(ctx context.Context, r Reader, filter AdminTokenFilter) (i
 	return countRows(ctx, r, "admin_token", filter.conditions())
 }
 
-// TouchAdminToken notes when a token was used, unless a later use is known. It does not bump the revision.
+// TouchAdminToken records the use of a token, unless a later use is stored. It does not increment
+// the revision.
 func TouchAdminToken(ctx context.Context, tx Tx, id int64, at time.Time) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE admin_token AS t SET last_use_date = ? WHERE t.id = ? AND (t.last_use_date IS NULL OR t.last_use_date < ?)",
 		at.UnixMilli(), id, at.UnixMilli()))

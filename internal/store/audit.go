@@ -19,13 +19,14 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// An AuditRecord is a row of the audit trail. Params and Changes are JSON texts that the store does not look into.
+// An AuditRecord is a row of the audit trail. Params and Changes are JSON texts that are opaque to
+// the store.
 type AuditRecord struct {
-	// ID is one of package ids: dates are found by it.
+	// ID is from package ids: date ranges are searched by it.
 	ID      int64
 	Date    time.Time
 	Outcome string
-	// AdminID is nil if nobody logged in; LoginName is then the name that was tried.
+	// AdminID is nil without authentication; LoginName is then the attempted name.
 	AdminID   *int64
 	LoginName string
 	TokenID   *int64
@@ -42,7 +43,7 @@ type AuditRecord struct {
 	changes []byte
 }
 
-// AuditDetails are the parts of a record that nobody searches by.
+// AuditDetails are the fields of a record without index.
 type AuditDetails struct {
 	NodeID         string
 	PluginVersion  string
@@ -66,7 +67,7 @@ var auditRecords = newTable("audit", "id record_date outcome admin_id login_name
 // auditDetails is the column of the details of a record.
 type auditDetails AuditRecord
 
-// storedDetails is the form of the details in their column. Those that are empty are left out.
+// storedDetails is the stored form of the details. Empty ones are omitted.
 type storedDetails struct {
 	Node       string          `json:"node,omitempty"`
 	Version    string          `json:"version,omitempty"`
@@ -79,7 +80,7 @@ type storedDetails struct {
 	Changes    json.RawMessage `json:"changes,omitempty"`
 }
 
-// Scan implements sql.Scanner. Details that somebody made unreadable are left out: app audit verify tells of them.
+// Scan implements sql.Scanner. It ignores corrupted details: app audit verify reports them.
 func (r *auditDetails) Scan(source any) error {
 	text, err := bytesFrom(source)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *auditDetails) Scan(source any) error {
 	return nil
 }
 
-// jsonText is a JSON text, which may itself be in a string; nil is none.
+// jsonText returns a JSON text, which may be encoded in a string; nil means none.
 func jsonText(raw json.RawMessage) *string {
 	var text *string
 	if len(raw) > 0 && raw[0] != '{' && raw[0] != '[' {
@@ -160,7 +161,7 @@ func (r *AuditRecord) Digest() [sha256.Size]byte {
 		b = append(b, 1)
 		number(*n)
 	}
-	b = append(b, 2) // The version of this form.
+	b = append(b, 2) // The version of this format.
 	number(r.ID)
 	number(r.Date.UnixMilli())
 	text(r.Outcome)
@@ -189,8 +190,8 @@ var (
 	auditRow  = "(" + sqldb.Repeat("?", len(auditRecords.columns), ", ") + ")"
 )
 
-// An auditDraft is a record on its way into its columns. It is used again: a record is written for each write of an
-// administrator.
+// An auditDraft converts a record to its columns. It is reused, because a record is written for
+// each write of an administrator.
 type auditDraft struct {
 	record AuditRecord
 	fields []any // of the record
@@ -202,8 +203,8 @@ var auditDrafts = sync.Pool{New: func() any {
 	return d
 }}
 
-// InsertLastAuditRecord is InsertAuditRecords for one record, as the last thing that a transaction does. Its changes are a JSON
-// text, which is not kept. It returns what stands for the record in a seal.
+// InsertLastAuditRecord inserts one record at the end of a transaction. Its changes are a JSON
+// text, which is not retained. It returns the record's entry for a seal.
 func InsertLastAuditRecord(tx Tx, record AuditRecord, changes []byte) (AuditEntry, error) {
 	d := auditDrafts.Get().(*auditDraft)
 	defer func() {
@@ -234,7 +235,7 @@ type AuditFilter struct {
 	Operations []string
 	// TargetID selects the records of one target; "" means all.
 	TargetID string
-	// LoginNames are those of administrators, or those that were tried.
+	// LoginNames are those of administrators, including failed attempts.
 	LoginNames []string
 }
 
@@ -261,7 +262,8 @@ func (f AuditFilter) conditions() (c conditions) {
 	return c
 }
 
-// auditDelay bounds how far the date of a record, when a request came, is from the time of its id.
+// auditDelay bounds the difference between the date of a record, when the request arrived, and the
+// time of its id.
 const auditDelay = time.Hour
 
 // FindAuditRecords returns the records that match the filter, the newest first.
@@ -278,7 +280,8 @@ func CountAuditRecords(ctx context.Context, r Reader, filter AuditFilter) (int64
 	return countRows(ctx, r, auditRecords.name, filter.conditions())
 }
 
-// FindAuditIDs returns the ids of records after one id and up to another in their order, at most limit of them.
+// FindAuditIDs returns the ids of records after one id and up to another in ascending order, at
+// most limit.
 func FindAuditIDs(ctx context.Context, r Reader, after, through int64, limit int) ([]int64, error) {
 	found, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT t.id FROM audit AS t WHERE t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ?", after, through, limit))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// An AuditEntry stands for a record in a seal.
+// An AuditEntry represents a record in a seal.
 type AuditEntry struct {
 	ID int64
 	// Date is the date of the record. It is not read with a seal.
@@ -48,15 +48,15 @@ func AppendAuditEntries(b []byte, entries []AuditEntry) []byte {
 // MaxAuditSeal bounds the entries of a seal.
 const MaxAuditSeal = 1000
 
-// An AuditChain is what is known of the ends of the chain of seals.
+// An AuditChain describes the ends of the chain of seals.
 type AuditChain struct {
-	// Sequence and Hash are those of the last seal; 0 and none before the first.
+	// Sequence and Hash are those of the last seal; 0 and empty if there is none.
 	Sequence int64
 	Hash     []byte
-	// RemovedSequence and RemovedHash are those of the last seal that was removed because of the age of its records.
+	// RemovedSequence and RemovedHash are those of the last seal that was removed by retention.
 	RemovedSequence int64
 	RemovedHash     []byte
-	// SearchedID is the id up to which records without a seal were looked for.
+	// SearchedID is the id up to which records without a seal were searched.
 	SearchedID int64
 }
 
@@ -87,8 +87,9 @@ func putAuditChain(ctx context.Context, tx Tx, c AuditChain) error {
 	return nil
 }
 
-// SealAuditEntries appends entries to the chain and returns how many there were. Those that were searched for already and
-// have a seal by now are left out; entries is sorted. hash returns the hash of a seal after the one before it.
+// SealAuditEntries appends entries to the chain and returns how many. Entries that were already
+// searched for and sealed are skipped; entries is sorted. hash returns the hash of a seal after the
+// previous one.
 func SealAuditEntries(ctx context.Context, tx Tx, entries []AuditEntry, hash func(before []byte, s *AuditSeal) []byte) (int, error) {
 	chain, err := FindAuditChain(ctx, tx)
 	if err != nil {
@@ -124,7 +125,7 @@ func sealAuditEntries(ctx context.Context, tx Tx, chain AuditChain, entries []Au
 		chain.Hash = s.Hash
 		seals = append(seals, s)
 	}
-	// The end of the chain comes first: of two that append at the same time one waits for it and is repeated.
+	// Write the end of the chain first: of two concurrent appends one waits for it and is retried.
 	if err := putAuditChain(ctx, tx, chain); err != nil {
 		return err
 	}
@@ -134,9 +135,9 @@ func sealAuditEntries(ctx context.Context, tx Tx, chain AuditChain, entries []Au
 	return nil
 }
 
-// sealedAuditIDs are the ids of a range that seals have.
+// sealedAuditIDs returns the ids of a range that are in seals.
 func sealedAuditIDs(ctx context.Context, r Reader, first, last int64) (map[int64]bool, error) {
-	// A seal whose last id is greater may still have some of the range.
+	// A seal with a greater last id may contain part of the range.
 	seals, err := auditSeals.find(ctx, r, where("t.last_id >= ?", first), Page{})
 	if err != nil {
 		return nil, fmt.Errorf("find seals of the audit trail: %w", err)
@@ -152,8 +153,9 @@ func sealedAuditIDs(ctx context.Context, r Reader, first, last int64) (map[int64
 	return ids, nil
 }
 
-// SealMissedAuditRecords seals records with ids up to through that no seal has, as they are read, and returns how many. It
-// goes on where it ended before and looks at limit records at most; more reports that there are others.
+// SealMissedAuditRecords seals records with ids up to through that are in no seal, and returns how
+// many. It continues where it ended before and reads at most limit records; more reports whether
+// there are others.
 func SealMissedAuditRecords(ctx context.Context, tx Tx, through int64, limit int, hash func(before []byte, s *AuditSeal) []byte) (sealed int, more bool, err error) {
 	chain, err := FindAuditChain(ctx, tx)
 	if err != nil {
@@ -195,8 +197,9 @@ func FindAuditSeals(ctx context.Context, r Reader, after int64, limit int) ([]Au
 	return found, nil
 }
 
-// RemoveAuditRecords removes the oldest part of the chain: seals all of whose records are from before a moment, up to the
-// first one that has a younger one, at most limit of them, and their records. It returns how many seals and records.
+// RemoveAuditRecords removes the oldest part of the chain: at most limit seals whose records are
+// all from before a time, up to the first with a younger one, and their records. It returns the
+// numbers of seals and records.
 func RemoveAuditRecords(ctx context.Context, tx Tx, before time.Time, limit int) (seals int, records int64, err error) {
 	chain, err := FindAuditChain(ctx, tx)
 	if err != nil {

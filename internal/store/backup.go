@@ -11,13 +11,13 @@ import (
 // A Schema is what a database holds; see sqldb.Schema.
 type Schema = sqldb.Schema
 
-// What can be wrong with a backup; see package sqldb.
+// Errors of backups; see package sqldb.
 var (
 	ErrNotSQLite = sqldb.ErrNotSQLite
 	ErrExists    = sqldb.ErrExists
 )
 
-// Inspect looks at a database without changing it; see sqldb.Inspect.
+// Inspect reads the schema of a database without changing it; see sqldb.Inspect.
 func Inspect(ctx context.Context, o Options, rows bool) (Schema, error) {
 	return sqldb.Inspect(ctx, o, rows)
 }
@@ -27,7 +27,7 @@ func Backup(ctx context.Context, o Options, to string) (Schema, error) {
 	return sqldb.Backup(ctx, o, to)
 }
 
-// Restore puts a copy in the place of an SQLite database; see sqldb.Restore.
+// Restore replaces an SQLite database by a copy; see sqldb.Restore.
 func Restore(ctx context.Context, o Options, from string, replace bool) (s Schema, kept string, err error) {
 	return sqldb.Restore(ctx, o, from, replace)
 }

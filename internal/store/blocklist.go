@@ -10,12 +10,12 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A Blocklist is a table of blocked clients. Every change of it gets a number, which grows with each commit, so that a
-// mirror can ask for what changed since the last number that it knows:
+// A Blocklist is a table of blocked clients. Every change gets a number, increasing by commit, so
+// that a mirror can read the changes since the last number that it knows:
 //
-//   - a row carries the number of the change that wrote it last;
-//   - a lifted block leaves a row that has ended, until Sweep removes it;
-//   - emptying the list is one number, the rows up to which count no more.
+//   - a row has the number of the change that last wrote it;
+//   - a lifted block leaves an expired row, until Sweep removes it;
+//   - clearing the list is one number, up to which rows are invalid.
 type Blocklist[K sqldb.Key] struct{ table string }
 
 // The blocklists. The key of an address is its canonical text.
@@ -24,7 +24,7 @@ var (
 	BlockedUsers = Blocklist[int64]{table: "blocked_user"}
 )
 
-// Revision is the name of the revision that every change bumps.
+// Revision is the name of the revision that every change increments.
 func (b Blocklist[K]) Revision() string { return b.table }
 
 // The names of the two other numbers that are kept with the revision.
@@ -34,24 +34,24 @@ func (b Blocklist[K]) sweptName() string   { return b.table + ".swept" }
 // A Blocked is a row of a blocklist.
 type Blocked[K sqldb.Key] struct {
 	Key K
-	// End is when the block ends; of a block that was lifted it is before 1970.
+	// End is the end of the block; before 1970 if it was lifted.
 	End time.Time
 	// Seq is the number of the change that wrote the row.
 	Seq int64
 }
 
-// A BlocklistState are the numbers that a mirror needs to know before it reads changes.
+// A BlocklistState contains the numbers that a mirror needs before it reads changes.
 type BlocklistState struct {
 	// Revision is the number of the last change.
 	Revision int64
-	// Cleared is the number of the change that emptied the list last: what is not newer is gone.
+	// Cleared is the number of the last clearing: rows up to it are invalid.
 	Cleared int64
-	// Swept is the greatest number of a row that Sweep removed: who has not seen it has missed something that cannot
-	// be read any more, and must read the whole list.
+	// Swept is the greatest number of a row that Sweep removed: a mirror that has not read that far
+	// must read the whole list.
 	Swept int64
 }
 
-// State returns the numbers as of one moment.
+// State returns a consistent snapshot of the numbers.
 func (b Blocklist[K]) State(ctx context.Context, r Reader) (BlocklistState, error) {
 	var state BlocklistState
 	names := []string{b.Revision(), b.clearedName(), b.sweptName()}
@@ -77,8 +77,8 @@ func (b Blocklist[K]) State(ctx context.Context, r Reader) (BlocklistState, erro
 	return state, nil
 }
 
-// Put blocks the keys until end. It replaces the end of blocks that exist; if extend is true, only of those that end
-// earlier.
+// Put blocks the keys until end. It replaces the end of existing blocks; with extend only of those
+// that end earlier.
 func (b Blocklist[K]) Put(ctx context.Context, tx Tx, keys []K, end time.Time, extend bool) error {
 	if len(keys) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (b Blocklist[K]) Put(ctx context.Context, tx Tx, keys []K, end time.Time, e
 	return nil
 }
 
-// noteBlocks tells the journal what happened to blocks.
+// noteBlocks adds changes of blocks to the journal.
 func (b Blocklist[K]) noteBlocks(tx Tx, action string, keys []K, after Values) {
 	j := journalOf(tx)
 	if j == nil {
@@ -112,7 +112,7 @@ func (b Blocklist[K]) noteBlocks(tx Tx, action string, keys []K, after Values) {
 	}
 }
 
-// next bumps the revision and returns it.
+// next increments the revision and returns it.
 func (b Blocklist[K]) next(ctx context.Context, tx Tx) (int64, error) {
 	if err := BumpRevision(ctx, tx, b.Revision()); err != nil {
 		return 0, err
@@ -124,12 +124,12 @@ func (b Blocklist[K]) next(ctx context.Context, tx Tx) (int64, error) {
 	return seq, nil
 }
 
-// cleared is the number of the change that emptied the list last, as an expression.
+// cleared returns the number of the last clearing as an expression.
 func (b Blocklist[K]) cleared() sqldb.SQL {
 	return sqldb.New("COALESCE((SELECT r.value FROM revision AS r WHERE r.name = ?), 0)", b.clearedName())
 }
 
-// Delete lifts the blocks of the keys at the moment now and returns how many there were.
+// Delete lifts the blocks of the keys and returns how many there were at the time now.
 func (b Blocklist[K]) Delete(ctx context.Context, tx Tx, keys []K, now time.Time) (int64, error) {
 	found, err := sqldb.List[K](ctx, tx, sqldb.New("SELECT b.id FROM "+b.table+" AS b WHERE ? AND b.end_time > 0 AND b.change_seq > ?", sqldb.In("b.id", keys), b.cleared()))
 	if err != nil {
@@ -150,7 +150,7 @@ func (b Blocklist[K]) Delete(ctx context.Context, tx Tx, keys []K, now time.Time
 	return int64(len(found)), nil
 }
 
-// Clear lifts all blocks. It takes the same time for any number of them; Sweep removes the rows.
+// Clear lifts all blocks, in constant time; Sweep removes the rows.
 func (b Blocklist[K]) Clear(ctx context.Context, tx Tx) error {
 	seq, err := b.next(ctx, tx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (b Blocklist[K]) Clear(ctx context.Context, tx Tx) error {
 	return b.note(ctx, tx, b.clearedName(), seq)
 }
 
-// note raises a number that is kept with the revision.
+// note raises a number that is stored with the revision.
 func (b Blocklist[K]) note(ctx context.Context, tx Tx, name string, value int64) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO revision AS r (name, value) VALUES (?, ?) "+
 		"ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE r.value < excluded.value", name, value))
@@ -170,7 +170,7 @@ func (b Blocklist[K]) note(ctx context.Context, tx Tx, name string, value int64)
 	return nil
 }
 
-// live selects the blocks that last at the moment now; nil keys are all.
+// live selects the blocks that are active at the time now; nil keys means all.
 func (b Blocklist[K]) live(keys []K, now time.Time) conditions {
 	c := where("b.end_time > ? AND b.change_seq > ?", now.UnixMilli(), b.cleared())
 	if keys != nil {
@@ -179,7 +179,8 @@ func (b Blocklist[K]) live(keys []K, now time.Time) conditions {
 	return c
 }
 
-// Find returns the blocks of these keys that last at the moment now, ordered by key; nil keys are all.
+// Find returns the blocks of these keys that are active at the time now, ordered by key; nil keys
+// means all.
 func (b Blocklist[K]) Find(ctx context.Context, r Reader, keys []K, now time.Time, page Page) ([]Blocked[K], error) {
 	found := []Blocked[K]{}
 	query := pageOf(b.selected(b.live(keys, now)), page, "b.id")
@@ -189,7 +190,7 @@ func (b Blocklist[K]) Find(ctx context.Context, r Reader, keys []K, now time.Tim
 	return found, nil
 }
 
-// Count returns how many blocks last at the moment now.
+// Count returns how many blocks are active at the time now.
 func (b Blocklist[K]) Count(ctx context.Context, r Reader, now time.Time) (int64, error) {
 	var count int64
 	if err := sqldb.First(ctx, r, sqldb.New("SELECT count(*) FROM "+b.table+" AS b?", b.live(nil, now).clause()), &count); err != nil {
@@ -203,7 +204,7 @@ func (b Blocklist[K]) selected(c conditions) sqldb.SQL {
 	return sqldb.New("SELECT b.id, b.end_time, b.change_seq FROM "+b.table+" AS b?", c.clause())
 }
 
-// scan hands over the rows of a query one by one.
+// scan calls each with the rows of a query.
 func (b Blocklist[K]) scan(ctx context.Context, r Reader, query sqldb.SQL, each func(Blocked[K])) error {
 	return sqldb.Query(ctx, r, query, func(row sqldb.Row) error {
 		var found Blocked[K]
@@ -215,15 +216,16 @@ func (b Blocklist[K]) scan(ctx context.Context, r Reader, query sqldb.SQL, each 
 	})
 }
 
-// A BlocklistPosition is a place in the order in which Changes returns rows: after those of the change Seq, or, if Key
-// is set, after the row with that number and key.
+// A BlocklistPosition is a position in the order of Changes: after the rows of the change Seq, or,
+// if Key is set, after the row with that number and key.
 type BlocklistPosition[K sqldb.Key] struct {
 	Seq int64
 	Key *K
 }
 
-// Changes hands over the rows after a position in the order of their numbers, at most limit of them, and returns how
-// many there were and the position of the last. A row that is written meanwhile moves to the end.
+// Changes calls each with the rows after a position in the order of their numbers, at most limit,
+// and returns how many there were and the position of the last. A row that is written concurrently
+// moves to the end.
 func (b Blocklist[K]) Changes(ctx context.Context, r Reader, after BlocklistPosition[K], limit int, each func(Blocked[K])) (n int, last BlocklistPosition[K], err error) {
 	c := where("b.change_seq > ?", after.Seq)
 	if after.Key != nil {
@@ -241,8 +243,8 @@ func (b Blocklist[K]) Changes(ctx context.Context, r Reader, after BlocklistPosi
 	return n, last, nil
 }
 
-// Sweep removes rows of no more use, at most limit of them, and returns how many: blocks that ended or were lifted
-// before the given moment, and those that Clear left behind.
+// Sweep removes obsolete rows, at most limit, and returns how many: blocks that ended or were
+// lifted before the given time, and those invalidated by Clear.
 func (b Blocklist[K]) Sweep(ctx context.Context, tx Tx, before time.Time, limit int) (int64, error) {
 	var keys []K
 	collect := func(row Blocked[K]) { keys = append(keys, row.Key) }

@@ -12,20 +12,20 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// What fills and empties whole databases.
+// Functions that fill and clear whole databases.
 
-// domainTables hold users, groups and all that belongs to them. Those who are deleted last say that the database is not
-// empty for as long as anything is left.
+// domainTables are the tables of users, groups and dependent data. Tables that are cleared last
+// make the database count as not empty until then.
 var domainTables = []string{
 	"message_key", "message_sequence", "message", "private_conversation", "group_conversation", "group_join_request", "group_invitation",
 	"group_blocked_user", "group_question", "group_version", "group_member", "im_group", "friend_request",
 	"relationship_group_member", "relationship", "relationship_group", "user_version", "group_type", "user_role", "user_account",
 }
 
-// bookkeeping are tables whose rows alone do not make a database hold anything.
+// bookkeeping are tables whose rows do not make a database count as not empty.
 var bookkeeping = map[string]bool{"user_version": true, "group_version": true, "message_sequence": true, "message_key": true}
 
-// exceptDefault leaves out the role and the type that every database has.
+// exceptDefault excludes the default role and type, which every database has.
 func exceptDefault(table string) conditions {
 	if table == "group_type" || table == userRoleTable {
 		return where("t.id <> 0")
@@ -33,8 +33,7 @@ func exceptDefault(table string) conditions {
 	return nil
 }
 
-// FindDomainTableInUse returns the name of a table that holds users, groups or anything that belongs to them, or "" if
-// there is nothing of the kind.
+// FindDomainTableInUse returns the name of a domain table with rows, or "" if there is none.
 func FindDomainTableInUse(ctx context.Context, r Reader) (string, error) {
 	for i := len(domainTables) - 1; i >= 0; i-- {
 		table := domainTables[i]
@@ -52,11 +51,11 @@ func FindDomainTableInUse(ctx context.Context, r Reader) (string, error) {
 	return "", nil
 }
 
-// clearBatch bounds how many rows a transaction of ClearDomain looks at one by one.
+// clearBatch is how many rows a transaction of ClearDomain deletes individually.
 const clearBatch = 20_000
 
-// ClearDomain deletes all users, all groups and all that belongs to them. Administrators, settings and the default role
-// and type stay. It takes several transactions; one that is interrupted can be repeated.
+// ClearDomain deletes all users, all groups and dependent data. Administrators, settings and the
+// default role and type stay. It takes several transactions; if interrupted, it can be repeated.
 func ClearDomain(ctx context.Context, db *DB) error {
 	for _, table := range domainTables {
 		for {
@@ -76,7 +75,7 @@ func ClearDomain(ctx context.Context, db *DB) error {
 	return nil
 }
 
-// clearTable deletes the rows of a table, at most a batch of them where the engine would look at each.
+// clearTable deletes the rows of a table, in batches where the engine has to visit each.
 func clearTable(ctx context.Context, tx Tx, table string) (int64, error) {
 	statement := "DELETE FROM " + table
 	switch selected := exceptDefault(table); {
@@ -85,10 +84,10 @@ func clearTable(ctx context.Context, tx Tx, table string) (int64, error) {
 	case sqldb.EngineOf(tx) != SQLite:
 		statement = "TRUNCATE " + table + " CASCADE"
 	case table == relationshipTable:
-		// Rows that others may refer to are deleted one by one.
+		// Rows that others may reference are deleted individually.
 		return deleteRows(ctx, tx, table, where("t.rowid IN (SELECT rowid FROM relationship LIMIT ?)", clearBatch))
 	}
-	// Without a condition SQLite forgets the whole table at once.
+	// Without a condition SQLite truncates the table.
 	_, err := sqldb.Exec(ctx, tx, sqldb.New(statement))
 	return 0, err
 }
@@ -99,7 +98,8 @@ type RelationshipGroupMember struct {
 	Index int32
 }
 
-// InsertRelationshipGroupMembers puts related users into groups that they are not in yet. The relationships must exist.
+// InsertRelationshipGroupMembers adds related users to groups that they are not in yet. The
+// relationships must exist.
 func InsertRelationshipGroupMembers(ctx context.Context, tx Tx, members ...RelationshipGroupMember) error {
 	if err := relationshipGroupMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert members of relationship groups: %w", err)
@@ -132,11 +132,11 @@ func FindValue(ctx context.Context, r Reader, name string) ([]byte, error) {
 	return value, nil
 }
 
-// ErrSwapped means that a value is not what the caller took it for.
+// ErrSwapped means that a value differs from the expected one.
 var ErrSwapped = errors.New("the value was changed by somebody else")
 
-// SwapValue replaces the value of the cluster with this name, which must be the old one; a nil one stands for none. If
-// it is not, the result is ErrSwapped.
+// SwapValue replaces the value of the cluster with this name if it equals old, where nil means
+// none. Otherwise it returns ErrSwapped.
 func SwapValue(ctx context.Context, tx Tx, name string, old, value []byte) error {
 	found, err := FindValue(ctx, tx, name)
 	if err != nil {

@@ -16,11 +16,11 @@ const RevisionPlugin = "plugin"
 // A ClusterPlugin is a plugin of the whole cluster.
 type ClusterPlugin struct {
 	ID string
-	// Place is its place among the others, by which nodes call them.
+	// Place is its position in the order in which nodes call plugins.
 	Place int64
 	// Number is that of the active version.
 	Number int64
-	// Status is the state that all nodes bring it into.
+	// Status is the state that all nodes apply.
 	Status string
 	// Revision grows with every change.
 	Revision int64
@@ -38,14 +38,14 @@ type PluginVersion struct {
 	PluginID string
 	// Number counts the versions of the plugin from 1.
 	Number int64
-	// Version is what the plugin states.
+	// Version is the version that the plugin declares.
 	Version, Language, FileName string
 	// Digest is the SHA-256 digest of the file in hexadecimal, Size how many bytes it has.
 	Digest string
 	Size   int64
-	// Servers are the roles that it is for; none is every role.
+	// Servers are its roles; empty means every role.
 	Servers []string
-	// Settings is the JSON Schema of its settings; "" is none.
+	// Settings is the JSON Schema of its settings; "" means none.
 	Settings string
 	// AdminID is who uploaded it, at UploadDate.
 	AdminID    int64
@@ -58,7 +58,7 @@ var pluginVersions = newTable("plugin_version", "plugin_id number version langua
 	}
 })
 
-// FindClusterPlugins returns the plugins of the cluster with the ids, in the order of their places. Without ids it is all.
+// FindClusterPlugins returns the plugins of the cluster with the ids, or all without ids, by place.
 func FindClusterPlugins(ctx context.Context, r Reader, ids ...string) ([]ClusterPlugin, error) {
 	var c conditions
 	anyOf(&c, "t.id", ids)
@@ -69,7 +69,7 @@ func FindClusterPlugins(ctx context.Context, r Reader, ids ...string) ([]Cluster
 	return found, nil
 }
 
-// InsertClusterPlugin stores a plugin, which gets the last place. One that exists is an ErrDuplicateKey.
+// InsertClusterPlugin stores a plugin in the last place. It returns ErrDuplicateKey if it exists.
 func InsertClusterPlugin(ctx context.Context, tx Tx, p ClusterPlugin) error {
 	err := sqldb.First(ctx, tx, sqldb.New("SELECT coalesce(max(place), 0) + 1 FROM cluster_plugin"), &p.Place)
 	if err == nil {
@@ -81,7 +81,8 @@ func InsertClusterPlugin(ctx context.Context, tx Tx, p ClusterPlugin) error {
 	return nil
 }
 
-// UpdateClusterPlugin changes the active version and the status of a plugin. It reports whether either is another one now.
+// UpdateClusterPlugin changes the active version and the status of a plugin, and reports whether
+// either changed.
 func UpdateClusterPlugin(ctx context.Context, tx Tx, p ClusterPlugin) (bool, error) {
 	var c columnChanges
 	c.set("number", p.Number)
@@ -93,8 +94,8 @@ func UpdateClusterPlugin(ctx context.Context, tx Tx, p ClusterPlugin) (bool, err
 	return len(changed) > 0, err
 }
 
-// DeleteClusterPlugin forgets a plugin with its versions and reports whether there was one. Files stay until
-// DeletePluginFiles.
+// DeleteClusterPlugin deletes a plugin with its versions and reports whether it existed. Files stay
+// until DeletePluginFiles.
 func DeleteClusterPlugin(ctx context.Context, tx Tx, id string) (bool, error) {
 	if _, err := deleteRows(ctx, tx, pluginVersions.name, where("t.plugin_id = ?", id)); err != nil {
 		return false, err
@@ -103,7 +104,8 @@ func DeleteClusterPlugin(ctx context.Context, tx Tx, id string) (bool, error) {
 	return n > 0, err
 }
 
-// FindPluginVersions returns the versions of the plugins with the ids, each plugin's newest first. Without ids it is all.
+// FindPluginVersions returns the versions of the plugins with the ids, or of all without ids, each
+// plugin's newest first.
 func FindPluginVersions(ctx context.Context, r Reader, pluginIDs ...string) ([]PluginVersion, error) {
 	var c conditions
 	anyOf(&c, "t.plugin_id", pluginIDs)
@@ -123,7 +125,8 @@ func FindActivePluginVersions(ctx context.Context, r Reader) ([]PluginVersion, e
 	return found, nil
 }
 
-// InsertPluginVersion stores a version. One that exists is an ErrDuplicateKey; a file that does not is an ErrForeignKey.
+// InsertPluginVersion stores a version. It returns ErrDuplicateKey if the version exists and
+// ErrForeignKey if its file does not.
 func InsertPluginVersion(ctx context.Context, tx Tx, v PluginVersion) error {
 	if err := pluginVersions.insert(ctx, tx, v); err != nil {
 		return fmt.Errorf("insert version %d of plugin %q: %w", v.Number, v.PluginID, err)
@@ -131,7 +134,8 @@ func InsertPluginVersion(ctx context.Context, tx Tx, v PluginVersion) error {
 	return nil
 }
 
-// DeletePluginVersions forgets versions of a plugin, but not the active one, and returns how many there were.
+// DeletePluginVersions deletes versions of a plugin, except the active one, and returns how many
+// there were.
 func DeletePluginVersions(ctx context.Context, tx Tx, pluginID string, numbers ...int64) (int64, error) {
 	if len(numbers) == 0 {
 		return 0, nil
@@ -142,7 +146,7 @@ func DeletePluginVersions(ctx context.Context, tx Tx, pluginID string, numbers .
 	return deleteRows(ctx, tx, pluginVersions.name, c)
 }
 
-// PutPluginFile begins the upload of a file, or begins it anew.
+// PutPluginFile begins, or restarts, the upload of a file.
 func PutPluginFile(ctx context.Context, tx Tx, digest string, size int64, date time.Time) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO plugin_file (digest, size, upload_date) VALUES (?, ?, ?) "+
 		"ON CONFLICT (digest) DO UPDATE SET size = excluded.size, upload_date = excluded.upload_date", digest, size, date.UnixMilli()))
@@ -152,7 +156,7 @@ func PutPluginFile(ctx context.Context, tx Tx, digest string, size int64, date t
 	return nil
 }
 
-// PutPluginChunk stores a part of a file, in the place of one that is there.
+// PutPluginChunk stores or replaces a part of a file.
 func PutPluginChunk(ctx context.Context, tx Tx, digest string, number int, data []byte) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO plugin_chunk (digest, number, data) VALUES (?, ?, ?) "+
 		"ON CONFLICT (digest, number) DO UPDATE SET data = excluded.data", digest, number, bytesOf(data)))
@@ -162,7 +166,7 @@ func PutPluginChunk(ctx context.Context, tx Tx, digest string, number int, data 
 	return nil
 }
 
-// FindPluginChunk returns a part of a file. One that does not exist is an ErrNotFound.
+// FindPluginChunk returns a part of a file. It returns ErrNotFound if there is none.
 func FindPluginChunk(ctx context.Context, r Reader, digest string, number int) ([]byte, error) {
 	var data blob
 	err := sqldb.First(ctx, r, sqldb.New("SELECT data FROM plugin_chunk WHERE digest = ? AND number = ?", digest, number), &data)
@@ -172,7 +176,7 @@ func FindPluginChunk(ctx context.Context, r Reader, digest string, number int) (
 	return data, nil
 }
 
-// FindPluginFileSize returns how many bytes the chunks of a file have.
+// FindPluginFileSize returns the total size of the chunks of a file.
 func FindPluginFileSize(ctx context.Context, r Reader, digest string) (size int64, err error) {
 	err = sqldb.First(ctx, r, sqldb.New("SELECT coalesce(sum(length(data)), 0) FROM plugin_chunk WHERE digest = ?", digest), &size)
 	if err != nil {
@@ -181,8 +185,8 @@ func FindPluginFileSize(ctx context.Context, r Reader, digest string) (size int6
 	return size, nil
 }
 
-// DeletePluginFiles deletes the files that no version refers to and whose upload began before a date. It returns how many
-// there were.
+// DeletePluginFiles deletes unreferenced files whose upload began before a date, and returns how
+// many.
 func DeletePluginFiles(ctx context.Context, tx Tx, before time.Time) (int64, error) {
 	return deleteRows(ctx, tx, "plugin_file", where("t.upload_date < ? AND NOT EXISTS (SELECT 1 FROM plugin_version v WHERE v.digest = t.digest)", before.UnixMilli()))
 }

@@ -9,8 +9,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// Code gives errors of the store the codes that callers see. Whoever can say something more precise does so itself;
-// such errors stay as they are.
+// Code adds the codes for callers to errors of the store. Errors that already have a code stay
+// unchanged.
 func Code(err error) error {
 	if _, ok := errors.AsType[*apierr.Error](err); ok {
 		return err
@@ -24,7 +24,7 @@ func Code(err error) error {
 			e.Reason = reason
 		}
 		return e
-	case errors.Is(err, ErrOutcomeUnknown): // Whoever is told that the server is not available takes it for not done.
+	case errors.Is(err, ErrOutcomeUnknown): // "Unavailable" would mean that nothing was done.
 		return apierr.Wrap(apierr.ServerInternalError, err)
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrTimeout), errors.Is(err, ErrClosed):
 		return apierr.Wrap(apierr.ServerUnavailable, err)

@@ -12,23 +12,23 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A PrivateConversationKey names what a user has read of another one's messages.
+// A PrivateConversationKey identifies a user's read date of another user's messages.
 type PrivateConversationKey struct{ OwnerID, TargetID int64 }
 
-// A PrivateConversation is up to when an owner has read what the target wrote.
+// A PrivateConversation is the date up to which an owner has read the target's messages.
 type PrivateConversation struct {
 	PrivateConversationKey
 	ReadDate time.Time
 }
 
-// A GroupConversation is up to when the members of a group have read what was written to it.
+// A GroupConversation contains the read dates of a group's members.
 type GroupConversation struct {
 	GroupID   int64
 	ReadDates map[int64]time.Time
 }
 
-// A PrivateConversationFilter selects private conversations: those with the keys and those of the owners. Without any
-// it selects none.
+// A PrivateConversationFilter selects private conversations by key or by owner. An empty one
+// selects none.
 type PrivateConversationFilter struct {
 	Keys     []PrivateConversationKey
 	OwnerIDs []int64
@@ -38,7 +38,7 @@ var privateConversations = newTable("private_conversation", "owner_id target_id 
 	return []any{&c.OwnerID, &c.TargetID, (*millis)(&c.ReadDate)}
 })
 
-// A groupReadDate is up to when one member of a group has read what was written to it.
+// A groupReadDate is the read date of one member of a group.
 type groupReadDate struct {
 	GroupUserKey
 	ReadDate time.Time
@@ -48,7 +48,7 @@ var groupReadDates = newTable("group_conversation", "group_id member_id read_dat
 	return []any{&c.GroupID, &c.UserID, (*millis)(&c.ReadDate)}
 })
 
-// parts returns the conditions each of which selects a part of the conversations.
+// parts returns conditions whose union selects the conversations.
 func (f PrivateConversationFilter) parts() (list []sqldb.SQL) {
 	if len(f.Keys) > 0 {
 		pairs := make([]sqldb.Pair, len(f.Keys))
@@ -100,8 +100,8 @@ func FindGroupConversations(ctx context.Context, r Reader, groups []int64) ([]Gr
 	return found, nil
 }
 
-// PutPrivateReadDates sets the read date of private conversations, which need not exist, and returns how many it set.
-// Unless back is set it leaves those alone whose date is not before the new one.
+// PutPrivateReadDates sets the read date of private conversations, which need not exist, and
+// returns how many it set. Unless back is set, it changes only earlier dates.
 func PutPrivateReadDates(ctx context.Context, tx Tx, keys []PrivateConversationKey, date time.Time, back bool) (int64, error) {
 	list := make([]PrivateConversation, len(keys))
 	for i, key := range keys {
@@ -119,7 +119,7 @@ func PutGroupReadDates(ctx context.Context, tx Tx, keys []GroupUserKey, date tim
 	return putReadDates(ctx, tx, groupReadDates, list, "(group_id, member_id)", back)
 }
 
-// putReadDates takes records with different keys.
+// putReadDates requires distinct keys.
 func putReadDates[R any](ctx context.Context, tx Tx, t table[R], list []R, key string, back bool) (int64, error) {
 	statements, err := readDateStatements(t, list, key, back)
 	if err != nil {
@@ -143,14 +143,14 @@ func readDateStatements[R any](t table[R], list []R, key string, back bool) ([]s
 	return t.puts(list, conflict)
 }
 
-// ReadDates are up to when users have read conversations.
+// ReadDates are read dates of conversations.
 type ReadDates struct {
 	Private map[PrivateConversationKey]time.Time
 	Members map[GroupUserKey]time.Time
 }
 
-// statements returns what sets the dates, unless later ones are known. The rows are in the order of their keys, so that
-// transactions that set the same dates wait for each other and do not block each other.
+// statements returns the statements that set the dates unless later ones are stored. The rows are
+// sorted by key, so that concurrent transactions wait for each other without deadlock.
 func (d ReadDates) statements() ([]sqldb.SQL, error) {
 	private := make([]PrivateConversation, 0, len(d.Private))
 	for key, date := range d.Private {
@@ -174,7 +174,7 @@ func (d ReadDates) statements() ([]sqldb.SQL, error) {
 	return append(list, more...), err
 }
 
-// PutConversations sets the read dates of conversations, which need not exist. Dates that are later stay.
+// PutConversations sets the read dates of conversations, which need not exist. Later dates stay.
 func PutConversations(ctx context.Context, tx Tx, dates ReadDates) error {
 	statements, err := dates.statements()
 	if err != nil {
@@ -204,7 +204,7 @@ func DeleteGroupConversations(ctx context.Context, tx Tx, groups []int64) (int64
 	return int64(len(uniqueSorted(gone))), err
 }
 
-// DeleteGroupReadDatesOfUsers deletes what users have read in groups.
+// DeleteGroupReadDatesOfUsers deletes the read dates of users in groups.
 func DeleteGroupReadDatesOfUsers(ctx context.Context, tx Tx, users []int64) error {
 	_, err := deleteRows(ctx, tx, "group_conversation", in("t.member_id", users))
 	return err

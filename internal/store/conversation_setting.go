@@ -10,15 +10,15 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A ConversationKey names a conversation as one user sees it.
+// A ConversationKey identifies one user's view of a conversation.
 type ConversationKey struct {
 	OwnerID int64
-	// IsGroup says that TargetID is a group, not a user.
+	// IsGroup is true if TargetID is a group.
 	IsGroup  bool
 	TargetID int64
 }
 
-// ConversationSettings are what a user keeps on the server about a conversation.
+// ConversationSettings are a user's settings about a conversation.
 type ConversationSettings struct {
 	ConversationKey
 	// Settings are anything that has a JSON form. Numbers are json.Number when read.
@@ -26,8 +26,8 @@ type ConversationSettings struct {
 	LastUpdatedDate time.Time
 }
 
-// A ConversationSettingFilter selects settings of conversations of one owner: those with the users and those of the
-// groups, or all if neither is given.
+// A ConversationSettingFilter selects settings of conversations of one owner: with the users and
+// the groups, or all if neither is given.
 type ConversationSettingFilter struct {
 	OwnerID           int64
 	UserIDs, GroupIDs []int64
@@ -64,7 +64,7 @@ func FindConversationSettings(ctx context.Context, r Reader, filter Conversation
 	return found, nil
 }
 
-// PutConversationSettings replaces the settings of a conversation. Without settings nothing is left.
+// PutConversationSettings replaces the settings of a conversation. Empty settings delete the row.
 func PutConversationSettings(ctx context.Context, tx Tx, s ConversationSettings) error {
 	if len(s.Settings) == 0 {
 		return deleteConversationSettings(ctx, tx, sqldb.New("t.owner_id = ? AND t.is_group = ? AND t.target_id = ?", s.OwnerID, s.IsGroup, s.TargetID))

@@ -12,8 +12,9 @@ import (
 // A DateRange selects moments from Start, inclusive, to End, exclusive. A nil bound is none.
 type DateRange struct{ Start, End *time.Time }
 
-// conditions returns what the range asks of a column of milliseconds. A missing date matches no bound. An open end is
-// written as a bound as well: SQLite takes a range of one bound for most of a table and would read through all of it.
+// conditions returns the conditions for a column of milliseconds. A missing date matches no bound.
+// An open end is written as a bound as well: SQLite estimates that a range with one bound matches
+// most of a table and would scan it.
 func (d DateRange) conditions(column string) conditions {
 	if d.Start == nil && d.End == nil {
 		return nil
@@ -28,15 +29,15 @@ func (d DateRange) conditions(column string) conditions {
 	return conditions{sqldb.New(column+" >= ?", start), sqldb.New(column+" < ?", end)}
 }
 
-// datedColumn is a column and the range that a filter asks of it.
+// datedColumn is a column with its range in a filter.
 type datedColumn struct {
 	column string
 	dates  DateRange
 }
 
-// orderBy returns the columns by which the records of a filter are ordered: by those that are unique together, and before
-// them by the first date that the filter asks for. An index on that date then leads to the records of a page one after
-// the other. In any other order all records of the range would have to be found and sorted for each page.
+// orderBy returns the columns by which the records of a filter are ordered: the unique ones,
+// preceded by the first date with a range. Then an index on that date returns the records of a page
+// in order. Any other order would find and sort all records of the range for each page.
 func orderBy(unique []string, dated ...datedColumn) []string {
 	for _, d := range dated {
 		if d.dates != (DateRange{}) {
@@ -46,7 +47,7 @@ func orderBy(unique []string, dated ...datedColumn) []string {
 	return unique
 }
 
-// The columns of dates that may be missing hold NULL then.
+// The columns of missing dates are NULL.
 
 func millisOrNull(t *time.Time) *int64 {
 	if t == nil {

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// An EventType is what happened.
+// An EventType is the kind of an event.
 type EventType string
 
 // The types of events.
@@ -28,31 +28,32 @@ const (
 	MessageDeleted EventType = "MESSAGE_DELETED"
 )
 
-// An Event is something that a transaction did, for those who wait for such things. It names what changed and does not have its
-// values, which may have changed again when somebody gets it.
+// An Event describes a change by a transaction, for consumers. It identifies what changed but does
+// not contain the values, which may have changed again when it is delivered.
 type Event struct {
-	// ID is its place among the events of the outbox; 0 if it is not in it.
+	// ID is its position in the outbox; 0 if it is not there.
 	ID   int64
 	Type EventType
 	Date time.Time
-	// UserID is the user, the member or the sender of a message; of a message that was changed or deleted it is nil.
+	// UserID is the user, the member or the sender of a new message; nil for changed and deleted
+	// messages.
 	UserID *int64
-	// GroupID is the group, or the one that a message was sent to.
+	// GroupID is the group, or the target group of a message.
 	GroupID *int64
-	// MessageID and TargetID are a message and the user that it was sent to.
+	// MessageID and TargetID are a message and its target user.
 	MessageID, TargetID *int64
 }
 
-// An EventSink gets events.
+// An EventSink receives events.
 type EventSink interface {
-	// Wants reports whether somebody wants events when they are committed, and whether they are to be kept in the outbox. It is
-	// asked for each transaction.
+	// Wants reports whether events are wanted after the commit, and whether they must be stored in
+	// the outbox. It is called for each transaction.
 	Wants() (committed, kept bool)
-	// Committed gets the events of a transaction after it was committed. It must not wait.
+	// Committed receives the events of a transaction after its commit. It must not block.
 	Committed(events []Event)
 }
 
-// ObserveEvents lets a sink get the events of all transactions of this process from now on.
+// ObserveEvents makes a sink receive the events of all later transactions of this process.
 func ObserveEvents(db *DB, sink EventSink) {
 	db.Observe(func() sqldb.Journal {
 		if committed, kept := sink.Wants(); committed || kept {
@@ -69,7 +70,7 @@ type eventJournal struct {
 	events []Event
 }
 
-// Close implements sqldb.Journal. It is the last thing that the transaction does but for its commit.
+// Close implements sqldb.Journal. It is the last step before the commit.
 func (j *eventJournal) Close(ctx context.Context, tx sqldb.Tx) error {
 	if !j.kept || len(j.events) == 0 {
 		return nil
@@ -87,7 +88,7 @@ func (j *eventJournal) Committed() {
 // WantsEvents reports whether the events of a transaction are wanted.
 func WantsEvents(tx Tx) bool { return sqldb.ObserverOf(tx) != nil }
 
-// noteEvents notes an event for each element of a list, if events are wanted.
+// noteEvents adds an event for each element of a list, if events are wanted.
 func noteEvents[E any](tx Tx, kind EventType, list []E, fill func(*Event, *E)) {
 	j, ok := sqldb.ObserverOf(tx).(*eventJournal)
 	if !ok {
@@ -116,7 +117,7 @@ func storedEvent(e *Event, m *Message) {
 	}
 }
 
-// deletedIDs deletes the rows of a table with ids. Those that there were are told by an event.
+// deletedIDs deletes the rows of a table with ids, and adds an event for each that existed.
 func deletedIDs(ctx context.Context, tx Tx, table string, ids []int64, kind EventType, fill func(*Event, *int64)) (int64, error) {
 	if !WantsEvents(tx) {
 		return deleteRows(ctx, tx, table, in("t.id", ids))

@@ -17,10 +17,11 @@ import (
 	"time"
 )
 
-// The types of this file are how fields are stored whose columns hold another form of them. Each is a pointer to a field,
-// or holds one, and both scans a column into the field and returns the value of the field for the column.
+// The types of this file convert fields whose columns have another form. Each is a pointer to a
+// field, or contains one, and both scans a column into the field and returns the field's value for
+// the column.
 
-// millis is a moment, stored in milliseconds since 1970.
+// millis is a time, stored in milliseconds since 1970.
 type millis time.Time
 
 func (m *millis) Scan(source any) error {
@@ -34,7 +35,7 @@ func (m *millis) Scan(source any) error {
 
 func (m *millis) Value() (driver.Value, error) { return (*time.Time)(m).UnixMilli(), nil }
 
-// optionalMillis is a moment that may be missing, stored as NULL then.
+// optionalMillis is a time that is stored as NULL if it is nil.
 type optionalMillis struct{ field **time.Time }
 
 func (m optionalMillis) Scan(source any) error {
@@ -53,7 +54,7 @@ func (m optionalMillis) Value() (driver.Value, error) {
 	return (*m.field).UnixMilli(), nil
 }
 
-// millisOrZero is a moment that is stored as NULL if it is zero.
+// millisOrZero is a time that is stored as NULL if it is zero.
 type millisOrZero time.Time
 
 func (m *millisOrZero) Scan(source any) error {
@@ -107,7 +108,8 @@ func (l *idList) Value() (driver.Value, error) {
 	return strings.Join(texts, ","), nil
 }
 
-// auditTargets is a list that is stored with a comma before, between and after its elements, so that one can be found.
+// auditTargets is a list that is stored with commas before, between and after its elements, so that
+// one can be searched.
 type auditTargets []string
 
 func (l *auditTargets) Scan(source any) error {
@@ -136,7 +138,7 @@ func (l *auditEntries) Scan(source any) error {
 	}
 	const size = 8 + sha256.Size
 	if len(data)%size != 0 {
-		// Somebody changed them. Without any, the hash of the seal does not fit.
+		// Somebody changed them. Without entries, the hash of the seal does not match.
 		*l = nil
 		return nil
 	}
@@ -169,7 +171,7 @@ func (l optionalList) Value() (driver.Value, error) {
 	return (*list)(l.field).Value()
 }
 
-// blob is bytes in a column that cannot be NULL: no bytes are empty ones.
+// blob is a NOT NULL column of bytes: nil is stored as empty.
 type blob []byte
 
 func (b *blob) Scan(source any) error {
@@ -190,7 +192,7 @@ func (b *optionalBytes) Scan(source any) (err error) {
 
 func (b *optionalBytes) Value() (driver.Value, error) { return nullIfEmpty(*b), nil }
 
-// nullIfEmpty makes no bytes NULL.
+// nullIfEmpty returns NULL for no bytes.
 func nullIfEmpty(b []byte) driver.Value {
 	if len(b) == 0 {
 		return nil
@@ -198,7 +200,7 @@ func nullIfEmpty(b []byte) driver.Value {
 	return b
 }
 
-// bytesFrom copies what a column holds.
+// bytesFrom copies the bytes of a column.
 func bytesFrom(source any) ([]byte, error) {
 	switch s := source.(type) {
 	case nil:
@@ -211,7 +213,7 @@ func bytesFrom(source any) ([]byte, error) {
 	return nil, fmt.Errorf("read bytes: they are %T", source)
 }
 
-// bytesOf keeps no bytes apart from NULL, which the schema does not allow.
+// bytesOf returns empty bytes instead of nil, because the schema does not allow NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -219,7 +221,7 @@ func bytesOf(b []byte) []byte {
 	return b
 }
 
-// address is the 4 or 16 bytes of an address, stored as NULL if it is not known.
+// address is the 4 or 16 bytes of an address, stored as NULL if it is invalid.
 type address netip.Addr
 
 func (a *address) Scan(source any) error {
@@ -296,10 +298,10 @@ func (a *attributes) Value() (driver.Value, error) {
 	return (*object)(a).Value()
 }
 
-// document is a value that is stored as JSON text in one form, so that equal values are equal texts.
+// document is a value that is stored as canonical JSON text, so that equal values are equal texts.
 type document[T any] struct {
 	field *T
-	// form returns the value in the form that is stored.
+	// form returns the value in its stored form.
 	form func(T) any
 }
 

@@ -19,22 +19,22 @@ type FriendRequest struct {
 	ResponseDate             *time.Time
 }
 
-// A FriendRequestFilter selects requests. An empty field is no restriction; a value matches when it is any of the
-// field's; all fields must match.
+// A FriendRequestFilter selects requests. Empty fields do not restrict; all others must match, with
+// any of their values.
 type FriendRequestFilter struct {
 	IDs, RequesterIDs, RecipientIDs []int64
 	Status                          StatusFilter
 	Creation, Response              DateRange
 }
 
-// A FriendRequestChange says what to change. A nil field stays as it is.
+// A FriendRequestChange describes a change. Nil fields stay unchanged.
 type FriendRequestChange struct {
 	RequesterID, RecipientID *int64
 	Content                  *string
 	Reason                   *string
 	CreationDate             *time.Time
-	// Status also replaces the response date, by none if ResponseDate is nil. Without Status only answered requests get the
-	// ResponseDate.
+	// Status also replaces the response date, even by nil. Without Status only answered requests
+	// get the ResponseDate.
 	Status       *RequestStatus
 	ResponseDate *time.Time
 }
@@ -45,7 +45,7 @@ var friendRequests = newTable(friendRequestTable, "id requester_id recipient_id 
 	return []any{&r.ID, &r.RequesterID, &r.RecipientID, &r.Content, &r.Status, &r.Reason, (*millis)(&r.CreationDate), optionalMillis{&r.ResponseDate}}
 })
 
-// InsertFriendRequests stores new requests. An id that exists is an ErrDuplicateKey.
+// InsertFriendRequests stores new requests. It returns ErrDuplicateKey if an id exists.
 func InsertFriendRequests(ctx context.Context, tx Tx, requests ...FriendRequest) error {
 	if err := friendRequests.insert(ctx, tx, requests...); err != nil {
 		return fmt.Errorf("insert friend requests: %w", err)

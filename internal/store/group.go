@@ -10,26 +10,26 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A Group is a group of users. Nobody it refers to need exist.
+// A Group is a group of users. The ids that it refers to need not exist.
 type Group struct {
 	ID, TypeID, CreatorID, OwnerID int64
-	// Name, Intro and Announcement may be missing.
+	// Name, Intro and Announcement are nil if missing.
 	Name, Intro, Announcement *string
-	// MinimumScore is what answers to the questions must be worth.
+	// MinimumScore is the score required of the answers to the questions.
 	MinimumScore    int32
 	CreationDate    time.Time
 	DeletionDate    *time.Time
 	LastUpdatedDate time.Time
 	MuteEndDate     *time.Time
 	IsActive        bool
-	// Attributes are what the application keeps with the group; nil is none.
+	// Attributes are user-defined attributes; nil means none.
 	Attributes map[string]any
 }
 
-// A GroupFilter selects groups. An empty field is no restriction; all fields must match.
+// A GroupFilter selects groups. Empty fields do not restrict; all others must match.
 type GroupFilter struct {
 	IDs, TypeIDs, CreatorIDs, OwnerIDs []int64
-	// NamePrefix is how the name begins, as that of users does.
+	// NamePrefix is the prefix of the name, compared like that of users.
 	NamePrefix string
 	// MemberIDs selects groups that have any of these members.
 	MemberIDs []int64
@@ -39,7 +39,7 @@ type GroupFilter struct {
 	CreationDate, DeletionDate, LastUpdatedDate, MuteEndDate DateRange
 }
 
-// A GroupChange says what to change. A nil field stays as it is.
+// A GroupChange describes a change. Nil fields stay unchanged.
 type GroupChange struct {
 	TypeID, CreatorID, OwnerID *int64
 	Name, Intro, Announcement  *string
@@ -48,7 +48,7 @@ type GroupChange struct {
 	CreationDate, DeletionDate *time.Time
 	MuteEndDate                *time.Time
 	Attributes                 *map[string]any
-	// LastUpdatedDate is given to the groups that differ after the change.
+	// LastUpdatedDate is set in the groups that change.
 	LastUpdatedDate *time.Time
 }
 
@@ -63,7 +63,7 @@ var groups = newTable("im_group", "id type_id creator_id owner_id name intro ann
 	}
 })
 
-// InsertGroups stores new groups. An id that exists is an ErrDuplicateKey.
+// InsertGroups stores new groups. It returns ErrDuplicateKey if an id exists.
 func InsertGroups(ctx context.Context, tx Tx, list ...Group) error {
 	if err := groups.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert groups: %w", err)
@@ -162,7 +162,8 @@ func UpdateGroups(ctx context.Context, tx Tx, ids []int64, change GroupChange) (
 	return changed, err
 }
 
-// DeleteGroups deletes the groups with the given ids and returns how many there were. What belongs to them stays.
+// DeleteGroups deletes the groups with the given ids and returns how many there were. Dependent
+// data stays.
 func DeleteGroups(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deletedIDs(ctx, tx, "im_group", ids, GroupDissolved, groupEvent)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A GroupBlockedUser is a user whom a group keeps out.
+// A GroupBlockedUser is a user blocked from a group.
 type GroupBlockedUser struct {
 	GroupUserKey
 	BlockDate time.Time
@@ -16,13 +16,14 @@ type GroupBlockedUser struct {
 	RequesterID int64
 }
 
-// A GroupBlockedUserFilter selects blocked users. An empty field is no restriction; all fields must match.
+// A GroupBlockedUserFilter selects blocked users. Empty fields do not restrict; all others must
+// match.
 type GroupBlockedUserFilter struct {
 	GroupIDs, UserIDs, RequesterIDs []int64
 	BlockDate                       DateRange
 }
 
-// A GroupBlockedUserChange says what to change. A nil field stays as it is.
+// A GroupBlockedUserChange describes a change. Nil fields stay unchanged.
 type GroupBlockedUserChange struct {
 	BlockDate   *time.Time
 	RequesterID *int64
@@ -32,7 +33,7 @@ var groupBlockedUsers = newTable("group_blocked_user", "group_id user_id block_d
 	return []any{&u.GroupID, &u.UserID, (*millis)(&u.BlockDate), &u.RequesterID}
 })
 
-// InsertGroupBlockedUsers stores new blocks. One that exists is an ErrDuplicateKey.
+// InsertGroupBlockedUsers stores new blocks. It returns ErrDuplicateKey if it exists.
 func InsertGroupBlockedUsers(ctx context.Context, tx Tx, users ...GroupBlockedUser) error {
 	if err := groupBlockedUsers.insert(ctx, tx, users...); err != nil {
 		return fmt.Errorf("insert blocked users of groups: %w", err)
@@ -82,8 +83,8 @@ func CountGroupBlocks(ctx context.Context, r Reader, keys []GroupUserKey) (count
 	return countRows(ctx, r, "group_blocked_user", inKeys(keys))
 }
 
-// UpdateGroupBlockedUsers changes the blocks with the given keys. It returns the group of each block that differs
-// afterwards, so a group may appear more than once.
+// UpdateGroupBlockedUsers changes the blocks with the given keys. It returns the group of each
+// changed block, so a group may occur more than once.
 func UpdateGroupBlockedUsers(ctx context.Context, tx Tx, keys []GroupUserKey, change GroupBlockedUserChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "block_date", millisOrNull(change.BlockDate))
@@ -91,8 +92,8 @@ func UpdateGroupBlockedUsers(ctx context.Context, tx Tx, keys []GroupUserKey, ch
 	return c.update(ctx, tx, "group_blocked_user", "group_id", inKeys(keys))
 }
 
-// DeleteGroupBlockedUsers lifts the blocks with the given keys. It returns the group of each block that there was, so a
-// group may appear more than once.
+// DeleteGroupBlockedUsers deletes the blocks with the given keys. It returns the group of each
+// deleted block, so a group may occur more than once.
 func DeleteGroupBlockedUsers(ctx context.Context, tx Tx, keys []GroupUserKey) ([]int64, error) {
 	return deleted(ctx, tx, "group_blocked_user", "group_id", inKeys(keys))
 }

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// A GroupInvitation asks a user to join a group.
+// A GroupInvitation is an invitation of a user to join a group.
 type GroupInvitation struct {
 	ID, GroupID, InviterID, InviteeID int64
 	Content                           string
 	Status                            RequestStatus
 	CreationDate                      time.Time
 	ResponseDate                      *time.Time
-	// Reason is what the invitee answered; nil is nothing.
+	// Reason is the reason of the reply; nil means none.
 	Reason *string
 }
 
-// A GroupInvitationFilter selects invitations. An empty field is no restriction; all fields must match.
+// A GroupInvitationFilter selects invitations. Empty fields do not restrict; all others must match.
 type GroupInvitationFilter struct {
 	IDs, GroupIDs, InviterIDs, InviteeIDs []int64
 	Status                                StatusFilter
 	CreationDate, ResponseDate            DateRange
 }
 
-// A GroupInvitationChange says what to change. A nil field stays as it is.
+// A GroupInvitationChange describes a change. Nil fields stay unchanged.
 type GroupInvitationChange struct {
 	GroupID, InviterID, InviteeID *int64
 	Content                       *string
 	Status                        *RequestStatus
 	CreationDate                  *time.Time
-	// ResponseDate is given, or removed if it points to nil.
+	// ResponseDate is the new date; a pointer to nil removes it.
 	ResponseDate **time.Time
 	Reason       *string
 }
@@ -43,7 +43,7 @@ var groupInvitations = newTable("group_invitation", "id group_id inviter_id invi
 	}
 })
 
-// InsertGroupInvitations stores new invitations. An id that exists is an ErrDuplicateKey.
+// InsertGroupInvitations stores new invitations. It returns ErrDuplicateKey if an id exists.
 func InsertGroupInvitations(ctx context.Context, tx Tx, invitations ...GroupInvitation) error {
 	if err := groupInvitations.insert(ctx, tx, invitations...); err != nil {
 		return fmt.Errorf("insert group invitations: %w", err)

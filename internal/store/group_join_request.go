@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// A GroupJoinRequest asks a group to let a user in.
+// A GroupJoinRequest is a request of a user to join a group.
 type GroupJoinRequest struct {
 	ID, GroupID, RequesterID int64
-	// ResponderID is who answered or is to answer; nil is nobody in particular.
+	// ResponderID is the user who answered or is to answer; nil means nobody in particular.
 	ResponderID  *int64
 	Content      string
 	Status       RequestStatus
 	CreationDate time.Time
 	ResponseDate *time.Time
-	// Reason is what the responder answered; nil is nothing.
+	// Reason is the reason of the reply; nil means none.
 	Reason *string
 }
 
-// A GroupJoinRequestFilter selects requests. An empty field is no restriction; all fields must match.
+// A GroupJoinRequestFilter selects requests. Empty fields do not restrict; all others must match.
 type GroupJoinRequestFilter struct {
 	IDs, GroupIDs, RequesterIDs, ResponderIDs []int64
 	Status                                    StatusFilter
 	CreationDate, ResponseDate                DateRange
 }
 
-// A GroupJoinRequestChange says what to change. A nil field stays as it is.
+// A GroupJoinRequestChange describes a change. Nil fields stay unchanged.
 type GroupJoinRequestChange struct {
 	GroupID, RequesterID, ResponderID *int64
 	Content                           *string
 	Status                            *RequestStatus
 	CreationDate                      *time.Time
-	// ResponseDate is given, or removed if it points to nil.
+	// ResponseDate is the new date; a pointer to nil removes it.
 	ResponseDate **time.Time
 	Reason       *string
 }
@@ -45,7 +45,7 @@ var groupJoinRequests = newTable("group_join_request", "id group_id requester_id
 	}
 })
 
-// InsertGroupJoinRequests stores new requests. An id that exists is an ErrDuplicateKey.
+// InsertGroupJoinRequests stores new requests. It returns ErrDuplicateKey if an id exists.
 func InsertGroupJoinRequests(ctx context.Context, tx Tx, requests ...GroupJoinRequest) error {
 	if err := groupJoinRequests.insert(ctx, tx, requests...); err != nil {
 		return fmt.Errorf("insert group join requests: %w", err)

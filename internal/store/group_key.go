@@ -4,10 +4,10 @@ package store
 
 import "example.org/app/internal/store/sqldb"
 
-// A GroupUserKey names what a group knows of a user: a membership or a block.
+// A GroupUserKey identifies a membership or a block.
 type GroupUserKey struct{ GroupID, UserID int64 }
 
-// inKeys is the condition that a row of a table called t has one of the keys.
+// inKeys returns the condition that a row with the table alias t has one of the keys.
 func inKeys(keys []GroupUserKey) conditions {
 	pairs := make([]sqldb.Pair, len(keys))
 	for i, key := range keys {

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A GroupMemberRole is the power of a member; the smaller, the more.
+// A GroupMemberRole is the role of a member; smaller values rank higher.
 type GroupMemberRole int32
 
 // The roles of members.
@@ -30,21 +30,21 @@ func (r GroupMemberRole) String() string { return enumName(GroupMemberRoleNames,
 // A GroupMember is the membership of a user in a group.
 type GroupMember struct {
 	GroupUserKey
-	// Name is what the group calls the member; nil is nothing.
+	// Name is the member's name in the group; nil means none.
 	Name        *string
 	Role        GroupMemberRole
 	JoinDate    time.Time
 	MuteEndDate *time.Time
 }
 
-// A GroupMemberFilter selects memberships. An empty field is no restriction; all fields must match.
+// A GroupMemberFilter selects memberships. Empty fields do not restrict; all others must match.
 type GroupMemberFilter struct {
 	GroupIDs, UserIDs     []int64
 	Roles                 []GroupMemberRole
 	JoinDate, MuteEndDate DateRange
 }
 
-// A GroupMemberChange says what to change. A nil field stays as it is.
+// A GroupMemberChange describes a change. Nil fields stay unchanged.
 type GroupMemberChange struct {
 	Name        *string
 	Role        *GroupMemberRole
@@ -56,7 +56,8 @@ var groupMembers = newTable("group_member", "group_id user_id name role join_dat
 	return []any{&m.GroupID, &m.UserID, &m.Name, &m.Role, (*millis)(&m.JoinDate), optionalMillis{&m.MuteEndDate}}
 })
 
-// InsertGroupMembers stores new memberships. One that exists, and a second owner, is an ErrDuplicateKey.
+// InsertGroupMembers stores new memberships. It returns ErrDuplicateKey if one exists, and for a
+// second owner.
 func InsertGroupMembers(ctx context.Context, tx Tx, members ...GroupMember) error {
 	if err := groupMembers.insert(ctx, tx, members...); err != nil {
 		return fmt.Errorf("insert group members: %w", err)
@@ -105,8 +106,8 @@ func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]Grou
 	return selectGroupMembers(ctx, r, inKeys(keys), groupMemberOrder, Page{})
 }
 
-// GroupMembersAfter returns memberships behind a key in the order of group and user, at most limit of them: those of
-// one group if group is given, else all.
+// GroupMembersAfter returns memberships after a key, ordered by group and user, at most limit:
+// those of one group if group is given, else all.
 func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *GroupUserKey, limit int) ([]GroupMember, error) {
 	var c conditions
 	if group != nil {
@@ -121,8 +122,8 @@ func GroupMembersAfter(ctx context.Context, r Reader, group *int64, after *Group
 	return selectGroupMembers(ctx, r, c, groupMemberOrder, Page{Limit: limit})
 }
 
-// GroupMemberIDsAfter returns the members of a group whose ids are above a given one, in ascending order, at most limit
-// of them. A nil id stands for the beginning.
+// GroupMemberIDsAfter returns the members of a group with ids greater than after, in ascending
+// order, at most limit. A nil id means the beginning.
 func GroupMemberIDsAfter(ctx context.Context, r Reader, group int64, after *int64, limit int) ([]int64, error) {
 	c := where("t.group_id = ?", group)
 	if after != nil {
@@ -149,8 +150,8 @@ func CountGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter) 
 	return countRows(ctx, r, "group_member", filter.conditions())
 }
 
-// UpdateGroupMembers changes the memberships with the given keys. It returns the group of each membership that differs
-// afterwards, so a group may appear more than once.
+// UpdateGroupMembers changes the memberships with the given keys. It returns the group of each
+// changed membership, so a group may occur more than once.
 func UpdateGroupMembers(ctx context.Context, tx Tx, keys []GroupUserKey, change GroupMemberChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "name", change.Name)
@@ -182,7 +183,7 @@ func DeleteMembersOfGroups(ctx context.Context, tx Tx, groups []int64) ([]int64,
 	return users, err
 }
 
-// membersLeft deletes memberships, and tells of them by events.
+// membersLeft deletes memberships and adds events for them.
 func membersLeft(ctx context.Context, tx Tx, selected conditions) ([]GroupMember, error) {
 	gone, err := groupMembers.delete(ctx, tx, selected)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A GroupQuestion is a question that a group asks of those who want to join. Any of the answers is right.
+// A GroupQuestion is a question for joining a group. Any of the answers is correct.
 type GroupQuestion struct {
 	ID, GroupID int64
 	Question    string
@@ -18,10 +18,10 @@ type GroupQuestion struct {
 	Score   int32
 }
 
-// A GroupQuestionFilter selects questions. An empty field is no restriction; all fields must match.
+// A GroupQuestionFilter selects questions. Empty fields do not restrict; all others must match.
 type GroupQuestionFilter struct{ IDs, GroupIDs []int64 }
 
-// A GroupQuestionChange says what to change. A nil field stays as it is.
+// A GroupQuestionChange describes a change. Nil fields stay unchanged.
 type GroupQuestionChange struct {
 	GroupID  *int64
 	Question *string
@@ -37,7 +37,7 @@ func answers(field *[]string) document[[]string] {
 	return document[[]string]{field, func(list []string) any { return append([]string{}, list...) }}
 }
 
-// InsertGroupQuestions stores new questions. An id that exists is an ErrDuplicateKey.
+// InsertGroupQuestions stores new questions. It returns ErrDuplicateKey if an id exists.
 func InsertGroupQuestions(ctx context.Context, tx Tx, questions ...GroupQuestion) error {
 	for _, q := range questions {
 		if err := checkTexts(q.Answers); err != nil {
@@ -50,7 +50,7 @@ func InsertGroupQuestions(ctx context.Context, tx Tx, questions ...GroupQuestion
 	return nil
 }
 
-// checkTexts refuses texts that cannot be stored before a JSON document hides that.
+// checkTexts returns an error for texts that cannot be stored; a JSON document would hide them.
 func checkTexts(texts []string) error {
 	for _, text := range texts {
 		if err := sqldb.CheckText(text); err != nil {
@@ -79,12 +79,12 @@ func selectGroupQuestions(ctx context.Context, r Reader, c conditions, page Page
 	return questions, nil
 }
 
-// GroupQuestionsAfter returns the questions with an id above a given one, at most limit of them.
+// GroupQuestionsAfter returns the questions with ids greater than after, at most limit of them.
 func GroupQuestionsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]GroupQuestion, error) {
 	return selectGroupQuestions(ctx, r, idAfter(after), Page{Limit: limit})
 }
 
-// idAfter is the condition that an id is above a given one; nil is the beginning.
+// idAfter returns the condition that an id is greater than after; nil means the beginning.
 func idAfter(after *int64) (c conditions) {
 	if after != nil {
 		c.when("t.id > ?", *after)

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// A GroupInvitationStrategy says who may bring users into a group and whether these must agree.
+// A GroupInvitationStrategy defines who may invite users and whether they must accept.
 type GroupInvitationStrategy int32
 
-// A GroupJoinStrategy says how users get into a group by themselves.
+// A GroupJoinStrategy defines how users join a group by themselves.
 type GroupJoinStrategy int32
 
-// A GroupUpdateStrategy says who may change something of a group.
+// A GroupUpdateStrategy defines who may change something of a group.
 type GroupUpdateStrategy int32
 
-// The strategies, in the order that clients know.
+// The strategies, in the order known to clients.
 const (
 	InviteAllRequiringApproval GroupInvitationStrategy = iota
 	InviteOwnerManagerMemberRequiringApproval
@@ -58,7 +58,7 @@ func (s GroupInvitationStrategy) String() string { return enumName(GroupInvitati
 func (s GroupJoinStrategy) String() string       { return enumName(GroupJoinStrategyNames, s) }
 func (s GroupUpdateStrategy) String() string     { return enumName(GroupUpdateStrategyNames, s) }
 
-// A GroupType is what groups have in common: their size and who may do what.
+// A GroupType contains common properties of groups: their size and permissions.
 type GroupType struct {
 	ID                       int64
 	Name                     string
@@ -73,7 +73,7 @@ type GroupType struct {
 	MessageEditable          bool
 }
 
-// A GroupTypeChange says what to change. A nil field stays as it is.
+// A GroupTypeChange describes a change. Nil fields stay unchanged.
 type GroupTypeChange struct {
 	Name                     *string
 	GroupSizeLimit           *int32
@@ -95,7 +95,7 @@ var groupTypes = newTable("group_type", "id name group_size_limit invitation_str
 	}
 })
 
-// InsertGroupType stores a new type. An id that exists is an ErrDuplicateKey.
+// InsertGroupType stores a new type. It returns ErrDuplicateKey if an id exists.
 func InsertGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 	if err := groupTypes.insert(ctx, tx, groupType); err != nil {
 		return fmt.Errorf("insert group type: %w", err)
@@ -103,7 +103,7 @@ func InsertGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 	return nil
 }
 
-// EnsureGroupType stores a type unless there is one with its id.
+// EnsureGroupType stores a type unless one with its id exists.
 func EnsureGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 	if _, err := groupTypes.put(ctx, tx, []GroupType{groupType}, "(id) DO NOTHING"); err != nil {
 		return fmt.Errorf("ensure group type: %w", err)

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A GroupPart is a part of a group that clients keep a copy of.
+// A GroupPart is a part of a group that clients cache.
 type GroupPart string
 
 // The parts of a group.
@@ -24,26 +24,28 @@ const (
 	GroupInvitations  GroupPart = "invitations"
 )
 
-// A groupVersion is the version record of a group: when each part changed last, and how many members there are.
+// A groupVersion is the version record of a group: the date of each part's last change, and the
+// number of members.
 type groupVersion struct {
 	groupID     int64
 	date        time.Time
 	memberCount int32
 }
 
-// groupVersions is how the record of a new group is stored, all of whose parts have the same date.
+// groupVersions stores the record of a new group, whose parts all have the same date.
 var groupVersions = newTable("group_version", "group_id info members blocklist join_requests questions invitations member_count", func(v *groupVersion) []any {
 	date := (*millis)(&v.date)
 	return []any{&v.groupID, date, date, date, date, date, date, &v.memberCount}
 })
 
-// InsertGroupVersion stores the version record of a new group: all parts date from now, and there are so many members.
+// InsertGroupVersion stores the version record of a new group with the date now and the number of
+// members.
 func InsertGroupVersion(ctx context.Context, tx Tx, group int64, now time.Time, members int32) error {
 	return InsertGroupVersions(ctx, tx, now, map[int64]int32{group: members})
 }
 
-// BumpGroupVersions notes that a part of groups has changed. The date of a part grows with each change, even if the clock
-// does not. Groups without a version record are left out.
+// BumpGroupVersions increments the date of a part of groups. The date increases with each change,
+// even if the clock does not. Groups without a version record are skipped.
 func BumpGroupVersions(ctx context.Context, tx Tx, part GroupPart, groups []int64, now time.Time) error {
 	if len(groups) == 0 {
 		return nil
@@ -54,8 +56,8 @@ func BumpGroupVersions(ctx context.Context, tx Tx, part GroupPart, groups []int6
 	return nil
 }
 
-// AddGroupMemberCount notes that members came to a group or, if n is negative, left it, and returns how many it has now; a
-// group without a version record has none.
+// AddGroupMemberCount adds n, which may be negative, to the number of members of a group, and
+// returns the result; it is 0 for a group without a version record.
 func AddGroupMemberCount(ctx context.Context, tx Tx, group int64, n int, now time.Time) (int32, error) {
 	var count int32
 	err := sqldb.First(ctx, tx, bumpGroupVersions(GroupMembers, now).
@@ -66,15 +68,15 @@ func AddGroupMemberCount(ctx context.Context, tx Tx, group int64, n int, now tim
 	return count, nil
 }
 
-// GroupRoom says how many members a group has and may have.
+// GroupRoom is the number of members of a group and its limit.
 type GroupRoom struct {
 	Members int32
-	// Limit is that of the type of the group; nil if the type does not exist.
+	// Limit is the limit of the group's type; nil if the type does not exist.
 	Limit *int32
 }
 
-// TakeGroupRoom notes that n members come to a group and returns the room that it has then, or nil if there is no such
-// group or it was deleted.
+// TakeGroupRoom adds n members to the count of a group and returns the result, or nil if the group
+// does not exist or was deleted.
 func TakeGroupRoom(ctx context.Context, tx Tx, group int64, n int, now time.Time) (*GroupRoom, error) {
 	const (
 		exists = "EXISTS (SELECT 1 FROM im_group AS g WHERE g.id = t.group_id AND g.deletion_date IS NULL)"
@@ -92,13 +94,14 @@ func TakeGroupRoom(ctx context.Context, tx Tx, group int64, n int, now time.Time
 	return &room, nil
 }
 
-// bumpGroupVersions is an update of the date of a part, without conditions.
+// bumpGroupVersions returns an update of the date of a part, without conditions.
 func bumpGroupVersions(part GroupPart, now time.Time) sqldb.SQL {
 	column, ms := sqldb.Name(part), now.UnixMilli()
 	return sqldb.New("UPDATE group_version AS t SET ? = CASE WHEN t.? < ? THEN ? ELSE t.? + 1 END", column, column, ms, ms, column)
 }
 
-// FindGroupVersion returns when a part of a group changed last. A group without a version record is an ErrNotFound.
+// FindGroupVersion returns when a part of a group changed last. A group without a version record
+// returns ErrNotFound.
 func FindGroupVersion(ctx context.Context, r Reader, part GroupPart, group int64) (time.Time, error) {
 	var date millis
 	err := sqldb.First(ctx, r, sqldb.New("SELECT t.? FROM group_version AS t WHERE t.group_id = ?", sqldb.Name(part), group), &date)

@@ -27,35 +27,38 @@ const (
 	ActionDelete = "DELETE"
 )
 
-// A Change is what a transaction did to one record. Values have the form of the admin interface: dates are texts,
-// enumerations are names, bytes are numbers of bytes. Secrets are masked and long texts cut.
+// A Change is a change of one record by a transaction. Values have the form of the admin interface:
+// dates are texts, enumerations are names, bytes are numbers of bytes. Secrets are masked and long
+// texts truncated.
 type Change struct {
 	Record string `json:"record"`
 	Action string `json:"action"`
 	Key    Values `json:"key,omitempty"`
 	Before Values `json:"before,omitempty"`
 	After  Values `json:"after,omitempty"`
-	// before and after are members of the objects of Before and After that a journal has encoded already; they come first.
+	// before and after are encoded members of the objects Before and After, which precede the
+	// others.
 	before, after []byte
 }
 
 const (
-	// maxJournalChanges is how many changes of one transaction a journal tells of.
+	// maxJournalChanges is the maximum number of changes in one journal.
 	maxJournalChanges = 100
-	// maxJournalText is how many bytes of a text it shows.
+	// maxJournalText is the maximum length of a text in bytes.
 	maxJournalText = 1 << 10
-	// maskedValue stands for a secret.
+	// maskedValue replaces a secret.
 	maskedValue = "***"
 )
 
 // journalLimit is maxJournalChanges as text.
 var journalLimit = strconv.Itoa(maxJournalChanges)
 
-// A JournalFunc gets the changes of a Write function that made some at its end, in its transaction, and how many more there
-// were. It must not keep the changes. The function that it returns is called when they are committed.
+// A JournalFunc is called at the end of a Write function, in its transaction, with its changes and
+// the number of omitted ones, if there are any. It must not retain the changes. The function that
+// it returns is called after the commit.
 type JournalFunc func(ctx context.Context, tx Tx, changes []Change, omitted int64) (committed func(), err error)
 
-// WithJournal returns a context whose Write functions note what they change, for write.
+// WithJournal returns a context whose Write functions pass their changes to write.
 func WithJournal(ctx context.Context, write JournalFunc) context.Context {
 	return sqldb.WithJournal(ctx, func() sqldb.Journal {
 		j := &journal{write: write}
@@ -71,15 +74,16 @@ type journal struct {
 	changes   []Change
 	first     [1]Change // Most journals have one.
 	omitted   int64
-	// text is where values are encoded. A record is encoded when it is noted, as its owner may change it afterwards.
+	// text is the buffer for encoded values. A record is encoded when it is added, because its
+	// owner may change it afterwards.
 	text *[]byte
 	err  error
 }
 
-// journalTexts are the texts of journals that are closed.
+// journalTexts pools the buffers of closed journals.
 var journalTexts = sync.Pool{New: func() any { return new(make([]byte, 0, 1<<10)) }}
 
-// maxPooledText bounds the texts that are kept for others.
+// maxPooledText is the maximum size of a pooled buffer.
 const maxPooledText = 64 << 10
 
 // Close implements sqldb.Journal.
@@ -106,16 +110,16 @@ func (j *journal) Committed() {
 	}
 }
 
-// journalOf returns the journal of a transaction, nil if it keeps none. All methods of a nil journal do nothing.
+// journalOf returns the journal of a transaction, or nil. All methods of a nil journal do nothing.
 func journalOf(tx Tx) *journal {
 	j, _ := sqldb.JournalOf(tx).(*journal)
 	return j
 }
 
-// room is how many more changes fit.
+// room returns how many more changes fit.
 func (j *journal) room() int { return maxJournalChanges - len(j.changes) }
 
-// encode appends to the text of the journal what fn appends to it, and returns that.
+// encode calls fn to append to the buffer, and returns what it appended.
 func (j *journal) encode(fn func([]byte) ([]byte, error)) []byte {
 	if j.text == nil {
 		j.text = journalTexts.Get().(*[]byte)
@@ -143,12 +147,13 @@ func (j *journal) note(c Change) {
 	j.changes = append(j.changes, c)
 }
 
-// A journalRule says how the rows of a table stand in a journal. Tables without a rule do not: they follow from others.
+// A journalRule defines how the rows of a table appear in a journal. Tables without a rule do not
+// appear, because they follow from others.
 type journalRule struct {
 	record string
 	// keys is how many of the first columns identify a row; 0 means one.
 	keys int
-	// masked and hidden are columns whose values nobody sees, and that are left out.
+	// masked are columns with secret values, hidden are columns that are omitted.
 	masked, hidden []string
 	// set is another table that holds a set of values for each row.
 	set *journalSet
@@ -192,15 +197,16 @@ var journalTables = map[string]journalTable{}
 // A journalTable reads rows for a journal.
 type journalTable interface {
 	images(ctx context.Context, tx Tx, where conditions) ([]image, error)
-	// updating runs an update and returns the images of before, with the keys and the compared columns only. If it is to
-	// count, it also returns how many rows fulfil the conditions, as far as it looked at them.
+	// updating runs an update and returns the previous images, with only the keys and the compared
+	// columns. With count it also returns how many rows satisfy the conditions, as far as it read
+	// them.
 	updating(ctx context.Context, tx Tx, u *rowUpdate, count bool) ([]image, int64, error)
 }
 
-// A journalColumn is how a column stands in a journal.
+// A journalColumn defines how a column appears in a journal.
 type journalColumn struct {
 	column string
-	// property is its name, member the beginning of its member of a JSON object.
+	// property is its name, member the beginning of its member in a JSON object.
 	property, member    string
 	key, masked, hidden bool
 }
@@ -218,7 +224,7 @@ func (r journalRule) journalColumns(columns []string) []journalColumn {
 	return list
 }
 
-// An image is a row as it is at a moment.
+// An image is the state of a row at a time.
 type image struct {
 	rule    *journalRule
 	columns []journalColumn
@@ -226,8 +232,8 @@ type image struct {
 	set     []any // of its rule, if it was read
 }
 
-// images reads rows that fulfil the conditions, as many as a journal takes. The limit is part of the text: SQLite would
-// plan a statement anew each time that a limit is bound.
+// images reads rows that satisfy the conditions, up to the limit of a journal. The limit is part of
+// the text: SQLite would recompile a statement for each bound limit.
 func (t table[R]) images(ctx context.Context, tx Tx, where conditions) ([]image, error) {
 	found, err := t.read(ctx, tx, t.selected(where).And(" LIMIT "+journalLimit))
 	if err != nil {
@@ -273,8 +279,8 @@ func (t table[R]) updating(ctx context.Context, tx Tx, u *rowUpdate, count bool)
 	if err := sqldb.Query(ctx, tx, before, scan); err != nil {
 		return nil, 0, err
 	}
-	// Nobody else writes meanwhile, so what was read is what the update changes. To return rows takes SQLite longer than to
-	// change them.
+	// Nobody else writes concurrently, so the update changes what was read. Returning rows takes
+	// SQLite longer than changing them.
 	switch {
 	case seen == maxJournalChanges, slices.Contains(u.columns, u.returning): // There may be more rows, or another value to return.
 		err = sqldb.Query(ctx, tx, u.statement(), u.scan)
@@ -301,7 +307,7 @@ func (t table[R]) imageOf(record *R) image {
 	return image{rule: t.rule, columns: t.told, fields: t.fields(record)}
 }
 
-// key is what identifies the row.
+// key returns the values that identify the row.
 func (m *image) key() Values {
 	key := make(Values, 0, 1)
 	for i := range m.columns {
@@ -335,7 +341,7 @@ func (m *image) appendValues(b []byte) (_ []byte, err error) {
 	return b, nil
 }
 
-// appendValue appends what a field of the column holds as JSON, as a journal shows it. It reports false for null.
+// appendValue appends the value of a column's field as JSON. known is false for null.
 func (c *journalColumn) appendValue(b []byte, field any) (_ []byte, known bool, err error) {
 	if !c.masked {
 		return appendField(b, field)
@@ -361,7 +367,8 @@ func (t table[R]) created(tx Tx, records []R) {
 	j.omitted += int64(len(records) - fit)
 }
 
-// before reads the rows that fulfil the conditions, as far as they fit into the journal. It returns nil without one.
+// before reads the rows that satisfy the conditions, up to the limit of the journal. It returns nil
+// for a nil journal.
 func (j *journal) before(ctx context.Context, tx Tx, table string, list conditions) ([]image, error) {
 	t, ok := journalTables[table]
 	if j == nil || !ok || j.room() <= 0 {
@@ -374,7 +381,7 @@ func (j *journal) before(ctx context.Context, tx Tx, table string, list conditio
 	return found[:min(len(found), j.room())], nil
 }
 
-// deleted notes rows that are gone: n of them, some of which before has read.
+// deleted adds n deleted rows, some of which before has read.
 func (j *journal) deleted(table string, gone []image, n int64) {
 	rule, ok := journalRules[table]
 	if j == nil || !ok {
@@ -418,7 +425,7 @@ func readSets(ctx context.Context, tx Tx, images []image) error {
 	})
 }
 
-// updated notes the rows that an update changed: changed of them, some of which before has read.
+// updated adds changed rows of an update, some of which before has read.
 func (j *journal) updated(table string, was []image, c *columnChanges, changed int) {
 	rule, ok := journalRules[table]
 	if j == nil || !ok {
@@ -428,7 +435,7 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 	for i := range was[:min(len(was), noted)] {
 		m := &was[i]
 		entry := Change{Record: rule.record, Action: ActionUpdate, Key: m.key()}
-		// The fields get their new values while those of before are encoded: they come first.
+		// The fields get their new values while the old ones are encoded, which precede them.
 		var after []byte
 		entry.before = j.encode(func(b []byte) (_ []byte, err error) {
 			b, after, err = m.appendDifferences(b, c)
@@ -440,8 +447,8 @@ func (j *journal) updated(table string, was []image, c *columnChanges, changed i
 	j.omitted += int64(changed - min(len(was), noted))
 }
 
-// appendDifferences appends the values of the columns that an update changes as members of a JSON object, and returns those
-// of after in a text of their own. The fields of the image have those then.
+// appendDifferences appends the old values of the columns that an update changes as members of a
+// JSON object, and returns the new ones separately. Afterwards the image has the new values.
 func (m *image) appendDifferences(b []byte, changes *columnChanges) (_, after []byte, err error) {
 	start := len(b)
 	for i, name := range changes.columns[:len(changes.columns)-changes.touched] {
@@ -476,7 +483,7 @@ func (c *journalColumn) appendMember(b []byte, start int, field any) ([]byte, er
 	return b, err
 }
 
-// setOf notes the set of a row that was created, or whose set was replaced.
+// setOf adds the set of a row that was created, or whose set was replaced.
 func (j *journal) setOf(table string, id int64, before, after any) {
 	if j == nil {
 		return
@@ -499,7 +506,8 @@ func (j *journal) setOf(table string, id int64, before, after any) {
 	})
 }
 
-// assigned gives a field the value of a column and returns it. The field is a pointer that the image owns.
+// assigned sets a field to the value of a column and returns it. The field is a pointer that the
+// image owns.
 func assigned(field, value any) any {
 	if scanner, ok := field.(sql.Scanner); ok {
 		if err := scanner.Scan(value); err != nil {
@@ -526,8 +534,8 @@ func assigned(field, value any) any {
 // journalDate is how a journal writes dates.
 const journalDate = "2006-01-02T15:04:05.000Z07:00"
 
-// appendField appends what a field holds as JSON, in the form of a journal. It reports false for null. What is common costs
-// no reflection and no memory of its own.
+// appendField appends the value of a field as JSON, in the form of a journal. known is false for
+// null. Common types need no reflection and no allocation.
 func appendField(b []byte, field any) (_ []byte, known bool, err error) {
 	switch p := field.(type) {
 	case *int64:
@@ -575,7 +583,8 @@ func appendField(b []byte, field any) (_ []byte, known bool, err error) {
 	return b, true, err
 }
 
-// appendDate appends a date as journalDate says. To be told the layout takes the standard library several times as long.
+// appendDate appends a date in journalDate form. Parsing the layout takes the standard library
+// several times as long.
 func appendDate(b []byte, date *time.Time) []byte {
 	t := date.UTC()
 	year, month, day := t.Date()
@@ -594,7 +603,7 @@ func appendDate(b []byte, date *time.Time) []byte {
 	return append(b, byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
-// journalValue is what a field holds, in the form of a journal; nil is none.
+// journalValue returns the value of a field in the form of a journal; nil means none.
 func journalValue(field any) any {
 	switch p := field.(type) {
 	case *int64:
@@ -643,7 +652,7 @@ func journalValue(field any) any {
 	return v.Interface()
 }
 
-// bytesValue tells bytes by their number.
+// bytesValue represents bytes by their number.
 func bytesValue(b []byte) any {
 	if len(b) == 0 {
 		return nil
@@ -660,7 +669,7 @@ func cutJSON(document any) any {
 	return document
 }
 
-// cutText cuts a text that is too long and says how long it was.
+// cutText truncates a text that is too long and appends its length.
 func cutText(text string) string {
 	if len(text) <= maxJournalText {
 		return text
@@ -672,7 +681,7 @@ func cutText(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
 }
 
-// camelCase turns the name of a column into that of a property.
+// camelCase converts the name of a column to that of a property.
 func camelCase(column string) string {
 	words := strings.Split(column, "_")
 	for i, word := range words[1:] {

@@ -11,36 +11,37 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A Meeting brings two users, or a user and a group, together.
+// A Meeting is a meeting of two users, or of a user and a group.
 type Meeting struct {
 	ID, CreatorID int64
-	// UserID or GroupID is whom the creator meets; the other one is nil.
+	// UserID or GroupID is the invited user or group; the other one is nil.
 	UserID, GroupID       *int64
 	Name, Intro, Password *string
-	// AccessToken lets the creator in.
+	// AccessToken is the creator's access token.
 	AccessToken             *string
 	CreationDate, StartDate time.Time
 	EndDate, CancelDate     *time.Time
 }
 
-// A MeetingFilter selects meetings. An empty field is no restriction; all fields must match.
+// A MeetingFilter selects meetings. Empty fields do not restrict; all others must match.
 type MeetingFilter struct {
 	IDs, CreatorIDs, UserIDs, GroupIDs []int64
 	CreationDate                       DateRange
-	// For selects what somebody may see; nil is no restriction.
+	// For restricts the filter to what a user may see; nil does not restrict.
 	For *MeetingViewer
 }
 
-// A MeetingViewer may see the meetings that a user created or is invited to, and those of some groups.
+// A MeetingViewer may see the meetings that a user created or is invited to, and those of some
+// groups.
 type MeetingViewer struct {
 	UserID   int64
 	GroupIDs []int64
 }
 
-// A MeetingChange says what to change. A nil field stays as it is.
+// A MeetingChange describes a change. Nil fields stay unchanged.
 type MeetingChange struct {
 	Name, Intro *string
-	// Password is given, or removed if it points to nil.
+	// Password is the new password; a pointer to nil removes it.
 	Password            **string
 	EndDate, CancelDate *time.Time
 }
@@ -59,8 +60,8 @@ var newMeetings = newTable(meetings.name, strings.Join(meetings.columns, " ")+" 
 	return append(meetings.fields(m), new(true))
 })
 
-// InsertPendingMeeting stores a meeting that is not there for anybody until ConfirmMeeting is called. An id that exists
-// is an ErrDuplicateKey.
+// InsertPendingMeeting stores a meeting that is invisible until ConfirmMeeting. It returns
+// ErrDuplicateKey if the id exists.
 func InsertPendingMeeting(ctx context.Context, tx Tx, m Meeting) error {
 	if err := newMeetings.insert(ctx, tx, m); err != nil {
 		return fmt.Errorf("insert meeting %d: %w", m.ID, err)
@@ -68,8 +69,8 @@ func InsertPendingMeeting(ctx context.Context, tx Tx, m Meeting) error {
 	return nil
 }
 
-// ConfirmMeeting makes a pending meeting one that is there, with a token for its creator, if there is one. It reports
-// false if it does not exist.
+// ConfirmMeeting makes a pending meeting visible, with a token for its creator unless it is nil. It
+// reports false if there is no such meeting.
 func ConfirmMeeting(ctx context.Context, tx Tx, id int64, accessToken *string) (bool, error) {
 	var c columnChanges
 	c.set("pending", false)
@@ -83,20 +84,22 @@ func CountPendingMeetings(ctx context.Context, r Reader, creatorID int64) (int64
 	return countRows(ctx, r, "meeting", where("t.creator_id = ? AND t.pending", creatorID))
 }
 
-// DeletePendingMeetings forgets what was pending before a moment. Nobody will confirm it.
+// DeletePendingMeetings deletes meetings that have been pending since before a time. Nobody will
+// confirm them.
 func DeletePendingMeetings(ctx context.Context, tx Tx, creatorID int64, before time.Time) error {
 	_, err := deleteRows(ctx, tx, "meeting", where("t.creator_id = ? AND t.creation_date < ? AND t.pending", creatorID, before.UnixMilli()))
 	return err
 }
 
-// An OverMeeting says which meetings are over: those that ended or were cancelled before a moment, those that began before
-// another one and neither ended nor were cancelled, and those that were pending at a third. A zero time selects none.
+// An OverMeeting selects meetings that are over: ended or cancelled before a time, begun before
+// another one and neither ended nor cancelled, or pending since before a third. A zero time selects
+// none.
 type OverMeeting struct{ Ended, Begun, Pending time.Time }
 
 // FindOverMeetings returns the ids of at most limit meetings that are over, the oldest first.
 func FindOverMeetings(ctx context.Context, r Reader, over OverMeeting, limit int) ([]int64, error) {
 	ended, begun, pending := over.Ended.UnixMilli(), over.Begun.UnixMilli(), over.Pending.UnixMilli()
-	// A meeting is created before anything else happens to it: the index on that date leaves out what is younger.
+	// Creation precedes everything else: the index on its date excludes younger meetings.
 	ids, err := sqldb.List[int64](ctx, r, sqldb.New("SELECT t.id FROM meeting AS t WHERE t.creation_date < ? AND "+
 		"(t.end_date < ? OR t.cancel_date < ? OR (t.start_date < ? AND t.end_date IS NULL AND t.cancel_date IS NULL AND NOT t.pending) OR (t.creation_date < ? AND t.pending)) "+
 		"ORDER BY t.creation_date, t.id LIMIT ?", max(ended, begun, pending), ended, ended, begun, pending, limit))
@@ -114,7 +117,7 @@ func (f MeetingFilter) conditions() (c conditions) {
 	c.and(f.CreationDate.conditions("t.creation_date")...)
 	switch v := f.For; {
 	case v == nil:
-	case len(v.GroupIDs) == 0: // SQLite uses no index if one of the alternatives is never true.
+	case len(v.GroupIDs) == 0: // SQLite uses no index if an alternative is never true.
 		c.when("(t.creator_id = ? OR t.user_id = ?)", v.UserID, v.UserID)
 	default:
 		c.when("(t.creator_id = ? OR t.user_id = ? OR ?)", v.UserID, v.UserID, sqldb.In("t.group_id", v.GroupIDs))
@@ -137,7 +140,7 @@ func CountMeetings(ctx context.Context, r Reader, filter MeetingFilter) (int64, 
 	return countRows(ctx, r, "meeting", filter.conditions())
 }
 
-// FindMeeting returns a meeting. One that is not there is an ErrNotFound.
+// FindMeeting returns a meeting. It returns ErrNotFound if there is none.
 func FindMeeting(ctx context.Context, r Reader, id int64) (Meeting, error) {
 	found, err := FindMeetings(ctx, r, MeetingFilter{IDs: []int64{id}}, Page{})
 	if err == nil && len(found) == 0 {
@@ -174,7 +177,7 @@ func DeleteGroupMeetings(ctx context.Context, tx Tx, groupIDs []int64) error {
 	return err
 }
 
-// DeletePrivateMeetings deletes the meetings that users have with single others, whoever created them.
+// DeletePrivateMeetings deletes the meetings of users with another user, whoever created them.
 func DeletePrivateMeetings(ctx context.Context, tx Tx, userIDs []int64) error {
 	_, err := deleteRows(ctx, tx, "meeting", where("(? OR ?) AND t.group_id IS NULL", sqldb.In("t.creator_id", userIDs), sqldb.In("t.user_id", userIDs)))
 	return err

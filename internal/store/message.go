@@ -13,10 +13,11 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A Message is what a user or the server wrote to a user or a group. Nobody it refers to need exist.
+// A Message is a message of a user or the server to a user or a group. The ids that it refers to
+// need not exist.
 type Message struct {
 	ID int64
-	// ConversationID names the conversation; nil is none.
+	// ConversationID identifies the conversation; nil means none.
 	ConversationID                  []byte
 	IsGroupMessage, IsSystemMessage bool
 	DeliveryDate                    time.Time
@@ -25,19 +26,19 @@ type Message struct {
 	Text                            *string
 	// SenderID is 0 for the server.
 	SenderID int64
-	// SenderIP is where the message came from; the zero Addr is unknown.
+	// SenderIP is the sender's address; the zero Addr means unknown.
 	SenderIP netip.Addr
 	// TargetID is a group or a user.
 	TargetID int64
-	// Records are what applications attach; none and an empty list are the same.
+	// Records are attachments of applications; nil and empty are the same.
 	Records [][]byte
-	// BurnAfter is after how many seconds readers shall forget the message.
+	// BurnAfter is the number of seconds after which readers must delete the message.
 	BurnAfter                 *int32
 	ReferenceID, PreMessageID *int64
 	SequenceID                *int32
 }
 
-// A MessageChange says what to change. A nil field stays as it is.
+// A MessageChange describes a change. Nil fields stay unchanged.
 type MessageChange struct {
 	IsSystemMessage *bool
 	Text            *string
@@ -46,7 +47,7 @@ type MessageChange struct {
 	BurnAfter  *int32
 	RecallDate *time.Time
 	SenderIP   *netip.Addr
-	// ModificationDate is given to the messages that differ after the change.
+	// ModificationDate is set in the messages that change.
 	ModificationDate time.Time
 }
 
@@ -92,7 +93,7 @@ var messages = newTable("message", "id conversation_id is_group_message is_syste
 	}
 })
 
-// InsertMessages stores new messages. An id that exists is an ErrDuplicateKey.
+// InsertMessages stores new messages. It returns ErrDuplicateKey if an id exists.
 func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 	if err := messages.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert messages: %w", err)
@@ -101,8 +102,8 @@ func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 	return nil
 }
 
-// SaveMessages is InsertMessages together with the read dates that follow from sending them and the keys of the requests
-// that made them.
+// SaveMessages is InsertMessages together with the resulting read dates and the keys of the
+// requests.
 func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, keys []MessageKey) error {
 	statements, err := messages.inserts(sqldb.EngineOf(tx), list)
 	if err != nil {
@@ -143,8 +144,8 @@ func UpdateMessages(ctx context.Context, tx Tx, ids []int64, change MessageChang
 	return changed, err
 }
 
-// MarkMessagesDeleted gives the messages with the given ids a deletion date, again if they have one, and returns how
-// many got another one.
+// MarkMessagesDeleted sets, or replaces, the deletion date of the messages with the given ids, and
+// returns how many changed.
 func MarkMessagesDeleted(ctx context.Context, tx Tx, ids []int64, at time.Time) (int64, error) {
 	var c columnChanges
 	c.set("deletion_date", at.UnixMilli())

@@ -10,14 +10,14 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A MessageFilter selects messages. An empty field is no restriction; all fields must match.
+// A MessageFilter selects messages. Empty fields do not restrict; all others must match.
 type MessageFilter struct {
 	IDs, SenderIDs, TargetIDs []int64
-	// BothDirections selects what the targets sent to the senders as well.
+	// BothDirections also selects messages from the targets to the senders.
 	BothDirections bool
 	// IsGroupMessage and IsSystemMessage select kinds of messages.
 	IsGroupMessage, IsSystemMessage *bool
-	// Deleted and Recalled select messages that have a date of that kind, or that have none.
+	// Deleted and Recalled select messages with, or without, a date of that kind.
 	Deleted, Recalled                      *bool
 	DeliveryDate, DeletionDate, RecallDate DateRange
 }
@@ -27,8 +27,8 @@ type MessageOrder int
 
 // The orders of messages.
 const (
-	// MessagesByID is by the date that the filter asks for, if any, and by id; messages of one kind are by delivery date,
-	// then by id.
+	// MessagesByID is by the date with a range, if any, and by id; messages of one kind are by
+	// delivery date, then by id.
 	MessagesByID MessageOrder = iota
 	// MessagesOldestFirst and MessagesNewestFirst are by delivery date, then by id.
 	MessagesOldestFirst
@@ -48,7 +48,7 @@ func (f MessageFilter) conditions() (c conditions) {
 	if f.IsGroupMessage != nil {
 		c.when("t.is_group_message = ?", *f.IsGroupMessage)
 	} else if f.IsSystemMessage != nil {
-		// It says nothing but lets the index of the kinds be used.
+		// It is always true, but allows the index of the kinds to be used.
 		c.when("t.is_group_message IN (?, ?)", false, true)
 	}
 	if f.IsSystemMessage != nil {
@@ -72,13 +72,14 @@ func (f MessageFilter) conditions() (c conditions) {
 	return c
 }
 
-// byKind reports whether nothing but the kind of the messages, and perhaps their delivery date, leads to them.
+// byKind reports whether only the kind of the messages, and perhaps their delivery date, selects
+// them.
 func (f MessageFilter) byKind() bool {
 	return (f.IsGroupMessage != nil || f.IsSystemMessage != nil) && len(f.IDs)+len(f.SenderIDs)+len(f.TargetIDs) == 0 &&
 		f.DeletionDate == (DateRange{}) && f.RecallDate == (DateRange{})
 }
 
-// kinds returns the filters that each select messages of one kind and together the same messages.
+// kinds splits the filter into one filter for each kind of message.
 func (f MessageFilter) kinds() []MessageFilter {
 	list := []MessageFilter{f}
 	for _, choose := range []func(*MessageFilter) **bool{
@@ -99,9 +100,9 @@ func (f MessageFilter) kinds() []MessageFilter {
 	return list
 }
 
-// selected returns a query for a page of the messages that match, in the order of columns. The index of the kinds has the
-// messages of each kind in the order of their delivery; the pages of several kinds are put together one after the other,
-// because PostgreSQL would sort all messages of them otherwise.
+// selected returns a query for a page of the matching messages, ordered by columns. The index of
+// the kinds orders each kind by delivery; pages of several kinds are merged, because PostgreSQL
+// would otherwise sort all their messages.
 func (f MessageFilter) selected(page Page, columns []string) sqldb.SQL {
 	kinds := []MessageFilter{f}
 	if f.byKind() {
@@ -121,7 +122,7 @@ func (f MessageFilter) selected(page Page, columns []string) sqldb.SQL {
 	return pageOf(sqldb.New("SELECT "+messages.list("t")+" FROM (?) AS t", sqldb.Join(parts, " UNION ALL ")), page, columns...)
 }
 
-// order returns the columns by which messages in no particular order are ordered.
+// order returns the columns of the default order.
 func (f MessageFilter) order() []string {
 	if f.byKind() {
 		return []string{"t.delivery_date", "t.id"}
@@ -151,12 +152,12 @@ func CountMessages(ctx context.Context, r Reader, filter MessageFilter) (int64, 
 	return countRows(ctx, r, "message", filter.conditions())
 }
 
-// CountMessageSenders returns how many different senders the messages have that match the filter.
+// CountMessageSenders returns the number of distinct senders of the messages that match the filter.
 func CountMessageSenders(ctx context.Context, r Reader, filter MessageFilter) (int64, error) {
 	return countDistinct(ctx, r, "t.sender_id", filter)
 }
 
-// CountMessageTargets returns how many different targets the messages have that match the filter.
+// CountMessageTargets returns the number of distinct targets of the messages that match the filter.
 func CountMessageTargets(ctx context.Context, r Reader, filter MessageFilter) (int64, error) {
 	return countDistinct(ctx, r, "t.target_id", filter)
 }
@@ -170,7 +171,7 @@ func countDistinct(ctx context.Context, r Reader, column string, filter MessageF
 	return count, nil
 }
 
-// HasPrivateMessage reports whether a user ever sent another one a private message that is still there.
+// HasPrivateMessage reports whether a private message from a user to another one exists.
 func HasPrivateMessage(ctx context.Context, r Reader, sender, target int64) (bool, error) {
 	found, err := sqldb.List[int64](ctx, r, sqldb.New(
 		"SELECT 1 FROM message AS t WHERE t.sender_id = ? AND t.target_id = ? AND NOT t.is_group_message LIMIT 1", sender, target))
@@ -180,8 +181,8 @@ func HasPrivateMessage(ctx context.Context, r Reader, sender, target int64) (boo
 	return len(found) > 0, nil
 }
 
-// FindMessagesBefore returns messages that were delivered before a date, the oldest first, from behind a given one, at
-// most limit of them.
+// FindMessagesBefore returns messages delivered before a date, the oldest first, starting after the
+// given one, at most limit.
 func FindMessagesBefore(ctx context.Context, r Reader, date time.Time, after *Message, limit int) ([]Message, error) {
 	c := where("t.delivery_date < ?", date.UnixMilli())
 	if after != nil {

@@ -13,14 +13,15 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A MessageKey remembers what a request made, mostly a message, so that the same request makes no second one.
+// A MessageKey stores what a request created, mostly a message, so that a repeated request does not
+// create it again.
 type MessageKey struct {
 	SenderID int64
 	// Key is unique among the requests of the sender.
 	Key []byte
-	// MessageID is the id of the message, or of what else the request made.
+	// MessageID is the id of the message, or of another object that the request created.
 	MessageID int64
-	// ExpiryDate is when the key may be forgotten.
+	// ExpiryDate is when the key may be deleted.
 	ExpiryDate time.Time
 }
 
@@ -28,8 +29,8 @@ var messageKeys = newTable("message_key", "sender_id request_key message_id expi
 	return []any{&k.SenderID, &k.Key, &k.MessageID, (*millis)(&k.ExpiryDate)}
 })
 
-// InsertMessageKey remembers a request in the transaction that stores its message. A key that exists is an
-// ErrDuplicateKey.
+// InsertMessageKey stores the key of a request in the transaction that stores its message. It
+// returns ErrDuplicateKey if the key exists.
 func InsertMessageKey(ctx context.Context, tx Tx, key MessageKey) error {
 	if err := messageKeys.insert(ctx, tx, key); err != nil {
 		return fmt.Errorf("insert the key of a message: %w", err)
@@ -37,7 +38,7 @@ func InsertMessageKey(ctx context.Context, tx Tx, key MessageKey) error {
 	return nil
 }
 
-// FindMessageKey returns what is remembered of a request, or false.
+// FindMessageKey returns the stored key of a request; the boolean is false if there is none.
 func FindMessageKey(ctx context.Context, r Reader, sender int64, key []byte) (MessageKey, bool, error) {
 	found, err := messageKeys.find(ctx, r, where("t.sender_id = ? AND t.request_key = ?", sender, bytesOf(key)), Page{})
 	if err != nil {
@@ -49,7 +50,7 @@ func FindMessageKey(ctx context.Context, r Reader, sender int64, key []byte) (Me
 	return found[0], true, nil
 }
 
-// DeleteMessageKeys forgets requests that expired before a date, at most limit of them, and returns how many.
+// DeleteMessageKeys deletes keys that expired before a date, at most limit, and returns how many.
 func DeleteMessageKeys(ctx context.Context, tx Tx, before time.Time, limit int) (int64, error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM message_key WHERE (sender_id, request_key) IN "+
 		"(SELECT sender_id, request_key FROM message_key WHERE expiry_date < ? ORDER BY expiry_date LIMIT ?)", before.UnixMilli(), limit))
@@ -59,16 +60,17 @@ func DeleteMessageKeys(ctx context.Context, tx Tx, before time.Time, limit int) 
 	return n, nil
 }
 
-// A KnownRequest is the error of a transaction whose request has made something before.
+// A KnownRequest is the error of a transaction whose request was carried out before.
 type KnownRequest struct {
-	// IDs are those of what it made, at least one.
+	// IDs are the ids of what it created, at least one.
 	IDs []int64
 }
 
 func (e *KnownRequest) Error() string { return fmt.Sprintf("the request has made %v before", e.IDs) }
 
-// Remember stores what a request makes in this transaction; a nil key stores nothing. It must come before everything that
-// could refuse the request. If the key is known it returns a *KnownRequest. The MessageID of the key is not used.
+// Remember stores what a request creates in this transaction; a nil key stores nothing. It must
+// precede everything that could refuse the request. If the key exists, it returns a *KnownRequest.
+// The MessageID of the key is ignored.
 func (k *MessageKey) Remember(ctx context.Context, tx Tx, ids ...int64) error {
 	if k == nil {
 		return nil
@@ -86,7 +88,7 @@ func (k *MessageKey) Remember(ctx context.Context, tx Tx, ids ...int64) error {
 	return nil
 }
 
-// Recall returns a *KnownRequest if the key is known, which a nil key never is.
+// Recall returns a *KnownRequest if the key exists; a nil key never does.
 func (k *MessageKey) Recall(ctx context.Context, r Reader) error {
 	if k == nil {
 		return nil
@@ -107,7 +109,7 @@ func (k *MessageKey) Recall(ctx context.Context, r Reader) error {
 	}
 }
 
-// part is the key of the ith thing that a request makes.
+// part returns the key of the i-th object that a request creates.
 func (k *MessageKey) part(i int) MessageKey {
 	part := *k
 	if i > 0 {

@@ -19,22 +19,24 @@ import (
 // PostgreSQL keeps messages in partitions by id; see migration 27. The functions of this file are for PostgreSQL only.
 
 const (
-	// partitionPrefix is how the names of partitions begin; restPartition is the one for ids that belong to no other.
+	// partitionPrefix is the prefix of the names of partitions; restPartition is the default
+	// partition.
 	partitionPrefix = sqldb.MessagePartitionPrefix
 	restPartition   = partitionPrefix + "rest"
-	// detachedPrefix is how the names of partitions begin that are about to be dropped.
+	// detachedPrefix is the prefix of the names of partitions to be dropped.
 	detachedPrefix = "message_expired_"
-	// partitionLockTimeout bounds for how long others wait behind a change of the partitions, which waits for queries that run.
+	// partitionLockTimeout bounds how long others queue behind a change of the partitions that
+	// waits for running queries.
 	partitionLockTimeout = "SET LOCAL lock_timeout = 1000"
 )
 
-// A MessagePartition holds the messages with ids from From on and below To.
+// A MessagePartition contains the messages with ids from From up to, but not including, To.
 type MessagePartition struct {
 	Name     string
 	From, To int64
 }
 
-// FindMessagePartitions returns the partitions in their order, without the one for ids that belong to no other.
+// FindMessagePartitions returns the partitions in order, without the default one.
 func FindMessagePartitions(ctx context.Context, r Reader) ([]MessagePartition, error) {
 	var list []MessagePartition
 	err := sqldb.Query(ctx, r, sqldb.New("SELECT CAST(c.relname AS TEXT), pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits AS i "+
@@ -56,7 +58,8 @@ func FindMessagePartitions(ctx context.Context, r Reader) ([]MessagePartition, e
 	return list, nil
 }
 
-// partitionBounds reads the bounds of a partition: FOR VALUES FROM (MINVALUE) TO ('807762552422400000').
+// partitionBounds parses the bounds of a partition: FOR VALUES FROM (MINVALUE) TO
+// ('807762552422400000').
 func partitionBounds(text string) (from, to int64, err error) {
 	first, second, ok := strings.Cut(strings.TrimPrefix(text, "FOR VALUES FROM "), " TO ")
 	if !ok {
@@ -80,13 +83,13 @@ func partitionBounds(text string) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// CreateMessagePartition creates the partition for the ids that are made from one moment on and before another. Messages that
-// belong there and are elsewhere come with it. It fails with ErrTimeout if a query on all messages runs for too long.
+// CreateMessagePartition creates the partition for ids of a time span, and moves existing messages
+// into it. It returns ErrTimeout if a query on all messages runs for too long.
 func CreateMessagePartition(ctx context.Context, tx Tx, from, to time.Time) error {
 	name, least, end := partitionPrefix+from.UTC().Format("2006010215"), ids.First(from), ids.First(to)
 	statements := []sqldb.SQL{
 		sqldb.New(partitionLockTimeout),
-		// In the order in which everybody else locks them, and no weaker than they are locked in the end.
+		// In the common locking order, and no weaker than the final locks.
 		sqldb.New("LOCK TABLE ONLY message IN SHARE UPDATE EXCLUSIVE MODE"),
 		sqldb.New("LOCK TABLE " + restPartition + " IN ACCESS EXCLUSIVE MODE"),
 		sqldb.New("CREATE TABLE " + name + " (LIKE message)"),
@@ -101,7 +104,8 @@ func CreateMessagePartition(ctx context.Context, tx Tx, from, to time.Time) erro
 	return nil
 }
 
-// HoldsMessages reports whether a partition holds messages that were delivered at a date or later; a nil one is any date.
+// HoldsMessages reports whether a partition contains messages delivered at or after a date; nil
+// means any date.
 func (p MessagePartition) HoldsMessages(ctx context.Context, r Reader, since *time.Time) (bool, error) {
 	c := conditions{}
 	if since != nil {
@@ -114,8 +118,8 @@ func (p MessagePartition) HoldsMessages(ctx context.Context, r Reader, since *ti
 	return len(found) > 0, nil
 }
 
-// DetachMessagePartition takes a partition out of the table of messages. DropDetachedMessages drops it. It fails with ErrTimeout
-// if a query on all messages runs for too long.
+// DetachMessagePartition detaches a partition from the table of messages, for DropDetachedMessages.
+// It returns ErrTimeout if a query on all messages runs for too long.
 func DetachMessagePartition(ctx context.Context, tx Tx, p MessagePartition) error {
 	for _, statement := range []string{
 		partitionLockTimeout,
@@ -129,9 +133,9 @@ func DetachMessagePartition(ctx context.Context, tx Tx, p MessagePartition) erro
 	return nil
 }
 
-// DropDetachedMessages drops the partitions that were detached, but for the messages that were delivered at a date or later;
-// a nil one is any date. These go back to the others: they may have come between the decision and its execution. It returns
-// about how many messages are gone.
+// DropDetachedMessages drops the detached partitions, except messages delivered at or after a date;
+// nil means any date. These are moved back: they may have arrived after the decision. It returns
+// the approximate number of deleted messages.
 func DropDetachedMessages(ctx context.Context, tx Tx, since *time.Time) (dropped int64, err error) {
 	type detached struct {
 		name string

@@ -9,18 +9,18 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A MessageRecipient is what decides whether a user gets the private messages of another.
+// A MessageRecipient contains what decides whether a user accepts private messages of another.
 type MessageRecipient struct {
-	// Active means that the recipient has an account that is active and was not deleted.
+	// Active is true if the recipient's account is active and not deleted.
 	Active       bool
 	BlocksSender bool
 }
 
-// A MessageRoute is whom a private message goes to and who sends it.
+// A MessageRoute is the recipient and the sender of a private message.
 type MessageRoute struct{ RecipientID, SenderID int64 }
 
-// FindMessageRecipients returns what decides whether recipients get private messages of senders, in the order of the
-// routes. It is one statement for any number of routes on PostgreSQL, and one for every 64 on SQLite.
+// FindMessageRecipients returns the recipients in the order of the routes. It takes one statement
+// on PostgreSQL, and one per 64 routes on SQLite.
 func FindMessageRecipients(ctx context.Context, r Reader, routes []MessageRoute) ([]MessageRecipient, error) {
 	found := make([]MessageRecipient, len(routes))
 	pairs := make([]sqldb.Pair, len(routes))

@@ -9,13 +9,14 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// NextGroupSequence returns the next number of a message to a group, the first of which is 1. Who commits first has the
-// smaller number, and no number is left out.
+// NextGroupSequence returns the next sequence number of messages to a group, starting at 1. Numbers
+// follow the order of commits, without gaps.
 func NextGroupSequence(ctx context.Context, tx Tx, group int64) (int32, error) {
 	return nextSequence(ctx, tx, true, group, 0)
 }
 
-// NextPrivateSequence returns the next number of a message between two users. See NextGroupSequence.
+// NextPrivateSequence returns the next sequence number of messages between two users. See
+// NextGroupSequence.
 func NextPrivateSequence(ctx context.Context, tx Tx, a, b int64) (int32, error) {
 	return nextSequence(ctx, tx, false, min(a, b), max(a, b))
 }
@@ -30,13 +31,13 @@ func nextSequence(ctx context.Context, tx Tx, isGroup bool, first, second int64)
 	return value, nil
 }
 
-// DeleteGroupSequences forgets the numbers of messages to groups.
+// DeleteGroupSequences deletes the sequence numbers of groups.
 func DeleteGroupSequences(ctx context.Context, tx Tx, groups []int64) error {
 	_, err := deleteRows(ctx, tx, "message_sequence", where("t.is_group = ? AND ?", true, sqldb.In("t.first_id", groups)))
 	return err
 }
 
-// DeletePrivateSequences forgets the numbers of messages from and to users.
+// DeletePrivateSequences deletes the sequence numbers of the private conversations of users.
 func DeletePrivateSequences(ctx context.Context, tx Tx, users []int64) error {
 	for _, column := range []string{"t.first_id", "t.second_id"} {
 		if _, err := deleteRows(ctx, tx, "message_sequence", where("t.is_group = ? AND ?", false, sqldb.In(column, users))); err != nil {

@@ -10,8 +10,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// nameColumn is the name of a record as the indexes of names have it: A to Z are in lower case, and the order is that of
-// the bytes. PostgreSQL must be told, since the order and the letters that it knows otherwise depend on the database.
+// nameColumn returns the expression of the name indexes: A to Z in lower case, ordered by bytes.
+// PostgreSQL's order and case conversion otherwise depend on the database.
 func nameColumn(engine Engine) string {
 	if engine == PostgreSQL {
 		return `lower(t.name COLLATE "C")`
@@ -29,8 +29,9 @@ func nameBeginsWith(engine Engine, text string) sqldb.SQL {
 	return sqldb.New("(?)", sqldb.Join(ranges, " OR "))
 }
 
-// spellings are the forms in which a text is looked for. No engine is sure to know the case of letters other than A to
-// Z, so that a text with others is looked for as it is, in lower case, in upper case and with capitals as names have them.
+// spellings returns the forms to search for. No engine reliably converts the case of letters other
+// than A to Z, so a text with others is searched unchanged, in lower case, in upper case and
+// capitalised.
 func spellings(text string) []string {
 	lower := strings.ToLower(text)
 	list := []string{asciiLower(text), asciiLower(lower), asciiLower(strings.ToUpper(text)), asciiLower(capitalized(lower))}
@@ -38,7 +39,7 @@ func spellings(text string) []string {
 	return slices.Compact(list)
 }
 
-// asciiLower does what the engines do with a name.
+// asciiLower converts a name like the engines do.
 func asciiLower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -11,11 +11,11 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// ErrFenced means that another leader has taken over since the fencing number was given out.
+// ErrFenced means that another leader has taken over since the fencing number was issued.
 var ErrFenced = errors.New("another leader has taken over")
 
-// A NodeNumber is a lease of one of the numbers that keep the ids of nodes apart. The holder makes ids with times in
-// [Floor, HighWater) only.
+// A NodeNumber is a lease of a node number. The holder may only make ids with times in [Floor,
+// HighWater).
 type NodeNumber struct {
 	Number           int
 	Holder           string
@@ -25,8 +25,8 @@ type NodeNumber struct {
 // leaderFence is the name of the one row of its table.
 const leaderFence = "leader"
 
-// clock returns the time of the one clock that all users of the database share: that of the PostgreSQL server, or of
-// the machine that a SQLite file is on.
+// clock returns the time of the clock shared by all users of the database: that of the PostgreSQL
+// server, or of the machine with the SQLite file.
 func clock(ctx context.Context, r Reader) (int64, error) {
 	if sqldb.EngineOf(r) != PostgreSQL {
 		return time.Now().UnixMilli(), nil
@@ -49,10 +49,10 @@ func TakenNodeNumbers(ctx context.Context, r Reader, margin time.Duration) ([]in
 	return taken, nil
 }
 
-// LeaseNodeNumber leases a number to holder for the duration lease by the database's clock, and the ids of the duration
-// span from now on, which is the time of the holder's own clock, or from the end of the ids of earlier holders on if
-// that is later. A number whose lease by somebody else has not ended, or ended less than margin ago, is not given: ok
-// is false.
+// LeaseNodeNumber leases a number to holder for the duration lease by the database's clock, with
+// the ids of the duration span from now, by the holder's clock, or from the end of earlier holders'
+// ids if that is later. ok is false if another holder's lease has not ended, or ended less than
+// margin ago.
 func LeaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, now time.Time, span, lease, margin time.Duration) (
 	leased NodeNumber, ok bool, err error,
 ) {
@@ -86,8 +86,8 @@ func LeaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, now 
 	}, true, nil
 }
 
-// RenewNodeNumber extends the lease of the number and raises its high-water mark. ok is false when somebody else has
-// the number by now.
+// RenewNodeNumber extends the lease of the number and raises its high-water mark. ok is false if
+// another holder has the number.
 func RenewNodeNumber(ctx context.Context, tx Tx, number int, holder string, highWater time.Time, lease time.Duration) (ok bool, err error) {
 	now, err := clock(ctx, tx)
 	if err != nil {
@@ -102,8 +102,8 @@ func RenewNodeNumber(ctx context.Context, tx Tx, number int, holder string, high
 	return count > 0, nil
 }
 
-// ReleaseNodeNumber ends the lease of the number, so that it is free at once. highWater is above every id that the
-// holder made. A number that somebody else has by now is left alone.
+// ReleaseNodeNumber ends the lease of the number, which is free at once. highWater is above every
+// id that the holder made. It does nothing if another holder has the number.
 func ReleaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, highWater time.Time) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE node_number SET expires = 0, holder = '', high_water = ? WHERE number = ? AND holder = ?",
 		highWater.UnixMilli(), number, holder))
@@ -113,8 +113,8 @@ func ReleaseNodeNumber(ctx context.Context, tx Tx, number int, holder string, hi
 	return nil
 }
 
-// LeaderFence returns the fencing number that was given out last, 0 if there was none, and who got it; the holder is
-// empty when it has resigned.
+// LeaderFence returns the last fencing number, 0 if there is none, and its holder, which is empty
+// after a resignation.
 func LeaderFence(ctx context.Context, r Reader) (fence int64, holder string, err error) {
 	err = sqldb.First(ctx, r, sqldb.New("SELECT value, holder FROM leader_fence WHERE name = ?", leaderFence), &fence, &holder)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -123,8 +123,8 @@ func LeaderFence(ctx context.Context, r Reader) (fence int64, holder string, err
 	return fence, holder, nil
 }
 
-// TakeLead gives the next fencing number to holder if the last one is still the expected one. Otherwise somebody else
-// took the lead meanwhile, and ok is false.
+// TakeLead issues the next fencing number to holder if the last one is the expected one. Otherwise
+// another node has taken the lead, and ok is false.
 func TakeLead(ctx context.Context, tx Tx, expected int64, holder string) (fence int64, ok bool, err error) {
 	last, _, err := LeaderFence(ctx, tx)
 	if err != nil || last != expected {
@@ -138,7 +138,8 @@ func TakeLead(ctx context.Context, tx Tx, expected int64, holder string) (fence 
 	return last + 1, true, nil
 }
 
-// ReleaseLead notes that the leader with this fencing number has resigned. The number stays used.
+// ReleaseLead records that the leader with this fencing number has resigned. The number is not
+// reused.
 func ReleaseLead(ctx context.Context, tx Tx, fence int64) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE leader_fence SET holder = '' WHERE name = ? AND value = ?", leaderFence, fence))
 	if err != nil {
@@ -147,8 +148,8 @@ func ReleaseLead(ctx context.Context, tx Tx, fence int64) error {
 	return nil
 }
 
-// CheckLead fails with ErrFenced unless fence is the newest fencing number. A transaction that called it commits only
-// if that is still so.
+// CheckLead returns ErrFenced unless fence is the newest fencing number. A transaction that called
+// it commits only if that is still true.
 func CheckLead(ctx context.Context, tx Tx, fence int64) error {
 	last, _, err := LeaderFence(ctx, tx)
 	if err != nil {

@@ -14,12 +14,13 @@ import (
 const (
 	eventHead = "INSERT INTO event_outbox (type, date, user_id, group_id, message_id, target_id) VALUES "
 	eventRow  = "(?, ?, ?, ?, ?, ?)"
-	// fewEvents is up to how many events of a transaction travel to PostgreSQL with the commit, each by a statement of its own.
+	// fewEvents is how many events of a transaction are sent to PostgreSQL with the commit, each in
+	// its own statement.
 	fewEvents = 4
 )
 
-// insertEvents puts events into the outbox as the last thing that their transaction does: whoever changes the same record
-// afterwards has later events then.
+// insertEvents inserts events into the outbox as the last step of their transaction, so that later
+// changes of the same records have later events.
 func insertEvents(ctx context.Context, tx Tx, events []Event) error {
 	err := error(nil)
 	if sqldb.EngineOf(tx) == SQLite || len(events) <= fewEvents {
@@ -52,23 +53,25 @@ func (e *Event) appendTo(args []any) []any {
 	return append(args, string(e.Type), e.Date.UnixMilli(), orNull(e.UserID), orNull(e.GroupID), orNull(e.MessageID), orNull(e.TargetID))
 }
 
-// An EventMark is a position up to which the outbox is complete as soon as all transactions have ended that ran when the
-// mark was made. On PostgreSQL a transaction may take an id and commit after one that took a later id.
+// An EventMark is a position up to which the outbox is complete once all transactions that ran when
+// the mark was made have ended. On PostgreSQL a transaction may take an id and commit after one
+// that took a later id.
 type EventMark struct {
-	// Last is the last event before the mark; 0 is none.
+	// Last is the last event before the mark; 0 means none.
 	Last int64
-	// before is the id of a transaction that began after every transaction that has an event up to Last; 0 if it is complete,
-	// as it always is on SQLite, where transactions run one after another.
+	// before is the id of a transaction that began after every transaction with an event up to
+	// Last; 0 if the outbox is complete, as always on SQLite, where transactions are serial.
 	before int64
 }
 
-// MarkEvents makes a mark at the end of the outbox. If there is no event after a position, Last is that position at most and
-// the mark is of no use. It must not run in a transaction.
+// MarkEvents returns a mark at the end of the outbox. If there is no event after a position, Last
+// is at most that position and the mark is useless. It must not run in a transaction.
 func MarkEvents(ctx context.Context, r Reader, after int64) (m EventMark, err error) {
 	err = sqldb.First(ctx, r, sqldb.New("SELECT coalesce(max(id), 0) FROM event_outbox"), &m.Last)
 	if err == nil && m.Last > after && sqldb.EngineOf(r) == PostgreSQL {
-		// Events are inserted after the changes that they tell of. So a transaction has its own id before it takes one for an
-		// event, and one that took an id before Last was committed has an earlier id than a transaction that begins now.
+		// Events are inserted after the changes. So a transaction has its own id before it takes
+		// one for an event, and one that took an id before Last was committed has an earlier id
+		// than a transaction that begins now.
 		err = sqldb.First(ctx, r, sqldb.New("SELECT CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)"), &m.before)
 	}
 	if err != nil {
@@ -77,12 +80,12 @@ func MarkEvents(ctx context.Context, r Reader, after int64) (m EventMark, err er
 	return m, nil
 }
 
-// IsComplete reports whether the outbox is complete up to the mark: every transaction has ended that ran when it was made.
+// IsComplete reports whether the outbox is complete up to the mark.
 func (m *EventMark) IsComplete(ctx context.Context, r Reader) (bool, error) {
 	if m.before == 0 {
 		return true, nil
 	}
-	var oldest int64 // of the transactions that run
+	var oldest int64 // of the running transactions
 	err := sqldb.First(ctx, r, sqldb.New("SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)"), &oldest)
 	if err != nil {
 		return false, fmt.Errorf("look for transactions with events: %w", err)
@@ -93,7 +96,7 @@ func (m *EventMark) IsComplete(ctx context.Context, r Reader) (bool, error) {
 	return m.before == 0, nil
 }
 
-// FindEvents returns events after a position and up to another one, in their order.
+// FindEvents returns the events after one position and up to another, in order.
 func FindEvents(ctx context.Context, r Reader, after, last int64, limit int) ([]Event, error) {
 	query := sqldb.New("SELECT id, type, date, user_id, group_id, message_id, target_id FROM event_outbox WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", after, last, limit)
 	var list []Event
@@ -109,16 +112,16 @@ func FindEvents(ctx context.Context, r Reader, after, last int64, limit int) ([]
 	return list, nil
 }
 
-// An EventConsumer is an extension of a plugin that gets every event at least once.
+// An EventConsumer is an extension of a plugin that receives every event at least once.
 type EventConsumer struct{ PluginID, Extension string }
 
-// An EventPosition is how far a consumer is.
+// An EventPosition is the progress of a consumer.
 type EventPosition struct {
-	// Position is the last event that it has got.
+	// Position is the last event that it received.
 	Position int64
-	// Lost is how many events were dropped before it got them.
+	// Lost is how many events were dropped before it received them.
 	Lost int64
-	// Owner is the node that brings events to it, until LeaseDate.
+	// Owner is the node that delivers its events, until LeaseDate.
 	Owner     string
 	LeaseDate time.Time
 }
@@ -132,7 +135,7 @@ func HasEventConsumers(ctx context.Context, r Reader) (bool, error) {
 	return n > 0, nil
 }
 
-// FindEventPosition returns how far a consumer is, or false if there is no such consumer.
+// FindEventPosition returns the position of a consumer; found is false if there is none.
 func FindEventPosition(ctx context.Context, r Reader, c EventConsumer) (p EventPosition, found bool, err error) {
 	err = sqldb.First(ctx, r, sqldb.New("SELECT position, lost, owner, lease_date FROM event_consumer WHERE plugin_id = ? AND extension = ?", c.PluginID, c.Extension),
 		&p.Position, &p.Lost, &p.Owner, (*millis)(&p.LeaseDate))
@@ -145,8 +148,8 @@ func FindEventPosition(ctx context.Context, r Reader, c EventConsumer) (p EventP
 	return p, true, nil
 }
 
-// ClaimEvents lets a node bring events to a consumer until a date, if nobody else does now. It reports whether it did.
-// A new consumer begins after all events that there are.
+// ClaimEvents makes a node the owner of a consumer until a date, unless another node is, and
+// reports whether it did. A new consumer starts after all existing events.
 func ClaimEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, now, until time.Time) (mine bool, err error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE event_consumer SET owner = ?, lease_date = ? WHERE plugin_id = ? AND extension = ? AND (owner = ? OR lease_date < ?)",
 		owner, until.UnixMilli(), c.PluginID, c.Extension, owner, now.UnixMilli()))
@@ -161,8 +164,8 @@ func ClaimEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, now,
 	return n == 1, nil
 }
 
-// MoveEvents notes that a consumer has got all events up to a position, and lets the node go on until a date. It reports
-// false if the node has lost the consumer, or the consumer is further.
+// MoveEvents advances the position of a consumer and extends the node's lease until a date. It
+// reports false if the node is no longer the owner, or the position is behind.
 func MoveEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, position int64, until time.Time) (bool, error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE event_consumer SET position = ?, lease_date = ? WHERE plugin_id = ? AND extension = ? AND owner = ? AND position < ?",
 		position, until.UnixMilli(), c.PluginID, c.Extension, owner, position))
@@ -172,7 +175,7 @@ func MoveEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, posit
 	return n == 1, nil
 }
 
-// ReleaseEvents lets other nodes bring events to a consumer of a node from now on.
+// ReleaseEvents ends a node's lease of a consumer.
 func ReleaseEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, now time.Time) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("UPDATE event_consumer SET lease_date = ? WHERE plugin_id = ? AND extension = ? AND owner = ? AND lease_date >= ?",
 		now.UnixMilli()-1, c.PluginID, c.Extension, owner, now.UnixMilli()))
@@ -182,7 +185,7 @@ func ReleaseEvents(ctx context.Context, tx Tx, c EventConsumer, owner string, no
 	return nil
 }
 
-// DeleteEventConsumer forgets a consumer, unless another node brings events to it. It reports whether it did.
+// DeleteEventConsumer deletes a consumer unless another node owns it, and reports whether it did.
 func DeleteEventConsumer(ctx context.Context, tx Tx, c EventConsumer, owner string, now time.Time) (bool, error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM event_consumer WHERE plugin_id = ? AND extension = ? AND (owner = ? OR lease_date < ?)",
 		c.PluginID, c.Extension, owner, now.UnixMilli()))
@@ -192,21 +195,22 @@ func DeleteEventConsumer(ctx context.Context, tx Tx, c EventConsumer, owner stri
 	return n == 1, nil
 }
 
-// An EventRetention says what is dropped although consumers have not got it.
+// An EventRetention defines which events are dropped even if consumers have not received them.
 type EventRetention struct {
-	// Since is when events must have happened, and consumers must have been served, to be kept.
+	// Since is the minimum date of retained events and of the last delivery to retained consumers.
 	Since time.Time
-	// Most is how many events are kept.
+	// Most is the maximum number of events.
 	Most int64
 }
 
 // trimBatch is how many events one transaction deletes.
 const trimBatch = 10_000
 
-// TrimEvents forgets consumers that nobody serves, and deletes events that all consumers have got or that are not to be kept.
-// It reads from db and writes with w. It returns how many events it deleted, and how many of them consumers have lost, each counted once for each consumer.
+// TrimEvents deletes consumers without deliveries, and events that all consumers have received or
+// that exceed the retention. It reads from db and writes with w. It returns the number of deleted
+// events, and how many of them consumers have lost, counted once per consumer.
 func TrimEvents(ctx context.Context, db *DB, w Writer, keep EventRetention) (deleted, lost int64, err error) {
-	// What is read outside of the transactions does not conflict with those that insert events.
+	// Reads outside of the transactions do not conflict with those that insert events.
 	var first, last, young int64
 	err = db.Read(ctx, func(ctx context.Context, r Reader) error {
 		err := sqldb.First(ctx, r, sqldb.New("SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM event_outbox"), &first, &last)
@@ -242,8 +246,8 @@ func TrimEvents(ctx context.Context, db *DB, w Writer, keep EventRetention) (del
 	return deleted, lost, nil
 }
 
-// dropEvents forgets consumers that nobody serves, and moves the others to a position at least. It returns up to where all
-// have got the events, if there are any up to last, and how many they have lost.
+// dropEvents deletes consumers without deliveries, and advances the others to at least floor. It
+// returns the position that all have received, up to last, and how many events were lost.
 func dropEvents(ctx context.Context, tx Tx, served time.Time, floor, last int64) (end, lost int64, err error) {
 	if _, err = sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM event_consumer WHERE lease_date < ?", served.UnixMilli())); err != nil {
 		return 0, 0, err

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A PluginGrant is what administrators granted to the plugin with an id.
+// A PluginGrant contains the permissions granted to a plugin.
 type PluginGrant struct {
 	PluginID           string
 	Permissions, Hosts []string
@@ -25,7 +25,7 @@ var pluginGrants = newTable("plugin_grant", "plugin_id permissions hosts java re
 	return []any{&g.PluginID, (*list)(&g.Permissions), (*list)(&g.Hosts), &g.Java, &g.Revision, &g.AdminID, (*millis)(&g.ChangeDate)}
 })
 
-// FindPluginGrants returns what was granted to the plugins with the ids, in the order of the ids. Without ids it is all.
+// FindPluginGrants returns the grants of the plugins with the ids, or all without ids, by id.
 func FindPluginGrants(ctx context.Context, r Reader, pluginIDs ...string) ([]PluginGrant, error) {
 	var c conditions
 	anyOf(&c, "t.plugin_id", pluginIDs)
@@ -36,7 +36,7 @@ func FindPluginGrants(ctx context.Context, r Reader, pluginIDs ...string) ([]Plu
 	return found, nil
 }
 
-// PutPluginGrant stores what is granted to a plugin, in the place of what was. exists says whether there was something.
+// PutPluginGrant stores or replaces a plugin's grant. exists tells whether there was one.
 func PutPluginGrant(ctx context.Context, tx Tx, g PluginGrant, exists bool) error {
 	var err error
 	if exists {

@@ -10,47 +10,52 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A PluginRollout is a version of a plugin of the cluster that some nodes try before the others.
+// A PluginRollout is a version of a plugin of the cluster that some nodes or users try before the
+// others.
 type PluginRollout struct {
 	ID       int64
 	PluginID string
-	// Number is that of the version, which the nodes run.
+	// Number is the version that the nodes run.
 	Number  int64
 	NodeIDs []string
-	// Mode is how the nodes run it. With RolloutUsers and RolloutShadow no NodeIDs are all nodes; Percentage of a hundred
-	// users get it, and those of UserIDs.
+	// Mode is how the nodes run it. With RolloutUsers and RolloutShadow, empty NodeIDs mean all
+	// nodes; Percentage of users get it, and those of UserIDs.
 	Mode       string
 	Percentage int32
 	UserIDs    []int64
 	Status     string
 	// Reason is why it ended; "" before.
 	Reason string
-	// MaxErrorPercentage, with at least MinCalls calls, is how many of the calls on a node may fail.
+	// MaxErrorPercentage is how many of the calls on a node may fail, once there are at least
+	// MinCalls.
 	MaxErrorPercentage int32
 	MinCalls           int64
-	// MaxLatencyPercentage is how long the slowest hundredth of the calls may take, in percent of those of the active version
-	// beside it; 0 is any time. MaxRefusalPercentage is how many more of a hundred calls may be refused; -1 is any number.
-	// Except with RolloutNodes, MaxErrorPercentage is how many more may fail.
+	// MaxLatencyPercentage limits the 99th percentile of the calls' latency, in percent of the
+	// active version's; 0 means no limit. MaxRefusalPercentage limits the additional refused calls
+	// in percent; -1 means no limit. Except with RolloutNodes, MaxErrorPercentage limits the
+	// additional failures.
 	MaxLatencyPercentage, MaxRefusalPercentage int32
-	// MaxDifferencePercentage is how many of a hundred copies of calls may end otherwise, with RolloutShadow; -1 is any number.
+	// MaxDifferencePercentage limits the copies of calls, in percent, with a different result, with
+	// RolloutShadow; -1 means no limit.
 	MaxDifferencePercentage int32
-	// PromoteAfterMillis is after which time without too many failures it is promoted; 0 means by an administrator.
+	// PromoteAfterMillis is the time without too many failures after which it is promoted; 0 means
+	// only by an administrator.
 	PromoteAfterMillis int64
-	// Steps are those of a rollout by users that has several, in their order. Percentage and PromoteAfterMillis are those of
-	// the step that is under way, or was at the end.
+	// Steps are the steps of a rollout by users, in order. Percentage and PromoteAfterMillis are
+	// those of the current, or last, step.
 	Steps     []RolloutStep
 	AdminID   int64
 	StartDate time.Time
-	// StepDate is since when failures are watched.
+	// StepDate is since when failures are counted.
 	StepDate time.Time
 	EndDate  *time.Time
-	// Figures are what was seen of its last step; nil before the end, or if nothing was.
+	// Figures are the figures of its last step; nil before the end, or without data.
 	Figures *RolloutFigures
 }
 
-// RolloutFigures are what nodes have seen of a step of a rollout.
+// RolloutFigures are the figures of a step of a rollout.
 type RolloutFigures struct {
-	// Nodes is how many processes have seen something.
+	// Nodes is the number of processes with data.
 	Nodes     int          `json:"nodes"`
 	Candidate RolloutUsage `json:"candidate"`
 	Active    RolloutUsage `json:"active"`
@@ -58,7 +63,7 @@ type RolloutFigures struct {
 	Shadow *RolloutCopies `json:"shadow,omitempty"`
 }
 
-// RolloutUsage is what one version did.
+// RolloutUsage are the figures of one version.
 type RolloutUsage struct {
 	Calls     int64 `json:"calls"`
 	Failed    int64 `json:"failed"`
@@ -66,7 +71,7 @@ type RolloutUsage struct {
 	P99Micros int64 `json:"p99Micros"`
 }
 
-// RolloutCopies is how copies of calls ended.
+// RolloutCopies are the results of copies of calls.
 type RolloutCopies struct {
 	Calls     int64 `json:"calls"`
 	Equal     int64 `json:"equal"`
@@ -78,16 +83,16 @@ type RolloutCopies struct {
 // A RolloutStep is a step of a rollout by users.
 type RolloutStep struct {
 	Percentage int32 `json:"percentage"`
-	// AfterMillis is after which time without too many failures the next step begins, or after the last one the version is
-	// promoted; 0 means by an administrator.
+	// AfterMillis is the time without too many failures after which the next step begins or, after
+	// the last one, the version is promoted; 0 means only by an administrator.
 	AfterMillis int64 `json:"afterMillis"`
 	// StartDate is when it began; nil before.
 	StartDate *time.Time `json:"startDate,omitempty"`
-	// Reason is why the next one began by itself; "" if it did not.
+	// Reason is why the next step began automatically; "" if it did not.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Step is the position of the step that is under way, or was at the end; -1 if the rollout has no steps.
+// Step is the index of the current, or last, step; -1 if the rollout has no steps.
 func (r *PluginRollout) Step() int {
 	i := -1
 	for i+1 < len(r.Steps) && r.Steps[i+1].StartDate != nil {
@@ -106,8 +111,9 @@ func rolloutFigures(field **RolloutFigures) document[*RolloutFigures] {
 
 // The modes of rollouts.
 const (
-	// RolloutNodes means that nodes run the version instead of the active one, RolloutUsers that they run it beside the
-	// active one, for some users, and RolloutShadow that they run it on copies of the calls of the active one.
+	// RolloutNodes means that nodes run the version instead of the active one, RolloutUsers that
+	// they run it beside the active one, for some users, and RolloutShadow that they run it on
+	// copies of the active one's calls.
 	RolloutNodes  = "NODES"
 	RolloutUsers  = "USERS"
 	RolloutShadow = "SHADOW"
@@ -135,7 +141,8 @@ func InsertPluginRollout(ctx context.Context, tx Tx, r PluginRollout) (int64, er
 	return r.ID, nil
 }
 
-// FindPluginRollouts returns the rollouts of the plugins with the ids, the newest first. Without ids it is all.
+// FindPluginRollouts returns the rollouts of the plugins with the ids, or all without ids, the
+// newest first.
 func FindPluginRollouts(ctx context.Context, r Reader, pluginIDs ...string) ([]PluginRollout, error) {
 	var c conditions
 	anyOf(&c, "t.plugin_id", pluginIDs)
@@ -147,7 +154,7 @@ func FindOpenPluginRollouts(ctx context.Context, r Reader) ([]PluginRollout, err
 	return findRollouts(ctx, r, where("t.end_date IS NULL"))
 }
 
-// FindPluginRollout returns one rollout. One that does not exist is an ErrNotFound.
+// FindPluginRollout returns one rollout. It returns ErrNotFound if there is none.
 func FindPluginRollout(ctx context.Context, r Reader, id int64) (PluginRollout, error) {
 	found, err := findRollouts(ctx, r, where("t.id = ?", id))
 	if err == nil && len(found) == 0 {
@@ -183,7 +190,7 @@ func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	return err
 }
 
-// DeletePluginRollouts forgets rollouts of a plugin that have ended, apart from the newest ones.
+// DeletePluginRollouts deletes ended rollouts of a plugin, except the newest ones.
 func DeletePluginRollouts(ctx context.Context, tx Tx, pluginID string, keep int) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM plugin_rollout WHERE plugin_id = ? AND end_date IS NOT NULL AND id NOT IN "+
 		"(SELECT id FROM plugin_rollout WHERE plugin_id = ? ORDER BY id DESC LIMIT ?)", pluginID, pluginID, keep))

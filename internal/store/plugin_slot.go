@@ -16,8 +16,8 @@ type PluginSlot struct {
 	Slot                          time.Time
 }
 
-// ClaimPluginSlot reports whether a slot is later than all that were claimed of the schedule, and notes it then. It is one
-// statement, so that only one of several nodes succeeds.
+// ClaimPluginSlot claims a slot if it is later than all claimed ones of the schedule, and reports
+// whether. It is one statement, so that only one of several nodes succeeds.
 func ClaimPluginSlot(ctx context.Context, tx Tx, s PluginSlot) (bool, error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO plugin_slot (plugin_id, extension, schedule, slot) VALUES (?, ?, ?, ?) "+
 		"ON CONFLICT (plugin_id, extension, schedule) DO UPDATE SET slot = excluded.slot WHERE plugin_slot.slot < excluded.slot",
@@ -28,7 +28,7 @@ func ClaimPluginSlot(ctx context.Context, tx Tx, s PluginSlot) (bool, error) {
 	return n == 1, nil
 }
 
-// DeletePluginSlots forgets the schedules whose last slot is before a time, and returns how many those are.
+// DeletePluginSlots deletes the schedules whose last slot is before a time, and returns how many.
 func DeletePluginSlots(ctx context.Context, tx Tx, before time.Time) (int64, error) {
 	n, err := sqldb.Exec(ctx, tx, sqldb.New("DELETE FROM plugin_slot WHERE slot < ?", before.UnixMilli()))
 	if err != nil {

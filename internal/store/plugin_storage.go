@@ -11,7 +11,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// FindPluginValue returns what a plugin keeps under a name. A name that it does not use is an ErrNotFound.
+// FindPluginValue returns the value that a plugin stored under a name. It returns ErrNotFound if
+// there is none.
 func FindPluginValue(ctx context.Context, r Reader, pluginID, name string) ([]byte, error) {
 	var value blob
 	err := sqldb.First(ctx, r, sqldb.New("SELECT value FROM plugin_storage WHERE plugin_id = ? AND name = ?", pluginID, name), &value)
@@ -21,7 +22,7 @@ func FindPluginValue(ctx context.Context, r Reader, pluginID, name string) ([]by
 	return value, nil
 }
 
-// FindPluginNames returns the names that begin with a prefix under which a plugin keeps values, sorted by their bytes.
+// FindPluginNames returns the names of a plugin's values with a prefix, sorted by bytes.
 func FindPluginNames(ctx context.Context, r Reader, pluginID, prefix string) ([]string, error) {
 	query := sqldb.New("SELECT name FROM plugin_storage WHERE plugin_id = ?", pluginID)
 	if prefix != "" {
@@ -31,17 +32,18 @@ func FindPluginNames(ctx context.Context, r Reader, pluginID, prefix string) ([]
 	if err != nil {
 		return nil, fmt.Errorf("find names of plugin %q: %w", pluginID, err)
 	}
-	slices.Sort(names) // Engines differ in how they sort text.
+	slices.Sort(names) // The engines sort text differently.
 	return names, nil
 }
 
-// PluginStorageSize is how much a plugin keeps.
+// PluginStorageSize is the amount of data that a plugin stores.
 type PluginStorageSize struct {
 	Values int64
 	Bytes  int64
 }
 
-// FindPluginStorageSize returns how much a plugin keeps under other names than one.
+// FindPluginStorageSize returns the amount of data that a plugin stores under names other than
+// except.
 func FindPluginStorageSize(ctx context.Context, r Reader, pluginID, except string) (PluginStorageSize, error) {
 	var size PluginStorageSize
 	err := sqldb.First(ctx, r, sqldb.New("SELECT count(*), coalesce(sum(length(value)), 0) FROM plugin_storage WHERE plugin_id = ? AND name <> ?",
@@ -52,7 +54,7 @@ func FindPluginStorageSize(ctx context.Context, r Reader, pluginID, except strin
 	return size, nil
 }
 
-// PutPluginValue keeps a value under a name, in the place of one that is there.
+// PutPluginValue stores or replaces a value under a name.
 func PutPluginValue(ctx context.Context, tx Tx, pluginID, name string, value []byte) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO plugin_storage (plugin_id, name, value) VALUES (?, ?, ?) "+
 		"ON CONFLICT (plugin_id, name) DO UPDATE SET value = excluded.value", pluginID, name, bytesOf(value)))
@@ -62,7 +64,7 @@ func PutPluginValue(ctx context.Context, tx Tx, pluginID, name string, value []b
 	return nil
 }
 
-// DeletePluginValue forgets a value and reports whether there was one.
+// DeletePluginValue deletes a value and reports whether it existed.
 func DeletePluginValue(ctx context.Context, tx Tx, pluginID, name string) (bool, error) {
 	n, err := deleteRows(ctx, tx, "plugin_storage", where("t.plugin_id = ? AND t.name = ?", pluginID, name))
 	return n > 0, err

@@ -15,15 +15,16 @@ import (
 
 // A Page is a part of a result. The zero Page is all of it.
 type Page struct {
-	// Limit is the greatest number of rows; 0 or less is no limit.
+	// Limit is the maximum number of rows; 0 or less means no limit.
 	Limit int
-	// Offset is the number of rows to leave out first.
+	// Offset is the number of rows to skip.
 	Offset int
-	// Totals say how far ForTotal counts; nil is no further than CountLimit.
+	// Totals define how far ForTotal counts; nil means up to CountLimit.
 	Totals *Totals
 }
 
-// pageOf orders a query by columns that are unique together, without which pages would overlap, and cuts out the page.
+// pageOf orders a query by columns that are unique together, without which pages would overlap, and
+// limits it to the page.
 func pageOf(query sqldb.SQL, page Page, columns ...string) sqldb.SQL {
 	if len(columns) > 0 {
 		query = query.And(" ORDER BY " + strings.Join(columns, ", "))
@@ -33,7 +34,7 @@ func pageOf(query sqldb.SQL, page Page, columns ...string) sqldb.SQL {
 	}
 	limit := int64(page.Limit)
 	if limit <= 0 {
-		// SQLite knows no offset without a limit.
+		// SQLite has no offset without a limit.
 		limit = math.MaxInt64
 	}
 	query = query.And(" LIMIT ?", sqldb.Limit(limit))
@@ -43,28 +44,29 @@ func pageOf(query sqldb.SQL, page Page, columns ...string) sqldb.SQL {
 	return query
 }
 
-// CountLimit is how many records behind the beginning of a page are counted for the total of the page.
+// CountLimit is how many records after the beginning of a page are counted for its total.
 const CountLimit = 10_000
 
-// ForTotal returns a Reader whose counts are totals of a page: they end CountLimit rows behind the beginning of the page,
-// or where the Totals of the page say. To count what a filter selects takes as long as there is to count, which for a page
-// of a big table is far longer than to read the page.
+// ForTotal returns a Reader that counts totals for a page: counts stop CountLimit rows after the
+// beginning of the page, or as its Totals define. Counting takes time in proportion to the result,
+// for a page of a big table far more than reading the page.
 func ForTotal(r Reader, page Page) Reader {
 	return boundedReader{r, int64(max(page.Offset, 0)) + CountLimit, page.Totals}
 }
 
-// boundedReader counts no further than to most, and as far beyond as totals allow.
+// boundedReader counts up to most, and beyond that as far as totals allow.
 type boundedReader struct {
 	Reader
 	most   int64
 	totals *Totals
 }
 
-// Totals say how far the total of a page is counted, and note what became of it.
+// Totals define how far the total of a page is counted, and record the result.
 type Totals struct {
-	// Budget is how long a count may take beyond CountLimit rows; when it is spent, the total is a lower bound.
+	// Budget is how long a count beyond CountLimit rows may take; if it is exceeded, the total is a
+	// lower bound.
 	Budget time.Duration
-	// Exact makes every count go to its end, however long that takes.
+	// Exact completes every count, however long that takes.
 	Exact bool
 
 	bounded atomic.Bool
@@ -73,7 +75,7 @@ type Totals struct {
 // Bounded reports whether a total is a lower bound.
 func (t *Totals) Bounded() bool { return t.bounded.Load() }
 
-// countOn counts to the end, as far as t allows; found is the lower bound that is known.
+// countOn completes a count, as far as t allows; found is the known lower bound.
 func (t *Totals) countOn(ctx context.Context, r Reader, found int64, count func(context.Context, Reader) (int64, error)) (total int64, err error) {
 	switch {
 	case t == nil:
@@ -97,12 +99,12 @@ func (t *Totals) countOn(ctx context.Context, r Reader, found int64, count func(
 	return found, nil
 }
 
-// uniqueSorted returns the distinct values in order and leaves the argument as it is.
+// uniqueSorted returns the distinct values in order, without modifying the argument.
 func uniqueSorted[K sqldb.Key](values []K) []K {
 	sorted := slices.Clone(values)
 	slices.Sort(sorted)
 	return slices.Compact(sorted)
 }
 
-// An UpdateResult says how many rows an update found and how many of them it changed.
+// An UpdateResult is the number of rows that an update matched and how many of them it changed.
 type UpdateResult struct{ Matched, Modified int64 }

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A RelationshipKey names what one user knows about another.
+// A RelationshipKey identifies the relationship of an owner to another user.
 type RelationshipKey struct{ OwnerID, RelatedUserID int64 }
 
 // Reverse is the key of the other direction.
@@ -19,7 +19,7 @@ func (k RelationshipKey) Reverse() RelationshipKey {
 	return RelationshipKey{k.RelatedUserID, k.OwnerID}
 }
 
-// A Relationship is what its owner knows about another user.
+// A Relationship is the relationship of its owner to another user.
 type Relationship struct {
 	RelationshipKey
 
@@ -32,8 +32,8 @@ type Relationship struct {
 	GroupIndexes []int32
 }
 
-// A RelationshipFilter selects relationships. An empty field is no restriction; a value matches when it is any of the
-// field's; all fields must match.
+// A RelationshipFilter selects relationships. Empty fields do not restrict; all others must match,
+// with any of their values.
 type RelationshipFilter struct {
 	OwnerIDs, RelatedUserIDs []int64
 	// GroupIndexes matches if the related user is in one of these groups of the owner.
@@ -42,7 +42,7 @@ type RelationshipFilter struct {
 	Establishment DateRange
 }
 
-// A RelationshipChange says what to change. A nil field stays as it is.
+// A RelationshipChange describes a change. Nil fields stay unchanged.
 type RelationshipChange struct {
 	Name              *string
 	BlockDate         *time.Time
@@ -66,7 +66,8 @@ func relationshipIn(keys []RelationshipKey) conditions {
 	return conditions{sqldb.InPairs("t.owner_id", "t.related_user_id", pairs)}
 }
 
-// InsertRelationships stores new relationships, which are in no group yet. A key that exists is an ErrDuplicateKey.
+// InsertRelationships stores new relationships, which are in no group yet. It returns
+// ErrDuplicateKey if a key exists.
 func InsertRelationships(ctx context.Context, tx Tx, list ...Relationship) error {
 	if err := relationships.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert relationships: %w", err)
@@ -74,7 +75,8 @@ func InsertRelationships(ctx context.Context, tx Tx, list ...Relationship) error
 	return nil
 }
 
-// Befriend stores a relationship or, if it exists, removes its block. It reports whether anything changed.
+// Befriend stores a relationship or, if it exists, removes its block, and reports whether anything
+// changed.
 func Befriend(ctx context.Context, tx Tx, relationship Relationship) (changed bool, err error) {
 	relationship.BlockDate = nil
 	count, err := relationships.put(ctx, tx, []Relationship{relationship},
@@ -104,8 +106,8 @@ func (f RelationshipFilter) conditions() conditions {
 	return list
 }
 
-// groupCondition asks for each relationship whether it is in one of the groups if other fields select few of them, and
-// otherwise collects those who are.
+// groupCondition checks the membership of each relationship if other fields select few of them, and
+// otherwise collects the members of the groups.
 func (f RelationshipFilter) groupCondition() sqldb.SQL {
 	groups := sqldb.In("m.group_index", f.GroupIndexes)
 	if f.few() {
@@ -115,15 +117,16 @@ func (f RelationshipFilter) groupCondition() sqldb.SQL {
 	return sqldb.New("(t.owner_id, t.related_user_id) IN (SELECT m.owner_id, m.related_user_id FROM relationship_group_member AS m WHERE ?)", groups)
 }
 
-// few reports whether fields other than the groups lead to the relationships.
+// few reports whether fields other than the groups select the relationships.
 func (f RelationshipFilter) few() bool {
 	return len(f.OwnerIDs) > 0 || len(f.RelatedUserIDs) > 0 || f.IsBlocked != nil && *f.IsBlocked || f.Establishment != (DateRange{})
 }
 
-// byGroup reports whether the members of one group lead to the relationships, in their order.
+// byGroup reports whether the relationships are read through the members of one group, in their
+// order.
 func (f RelationshipFilter) byGroup() bool { return len(f.GroupIndexes) == 1 && !f.few() }
 
-// from is what the conditions are about. The cross join has SQLite begin with the members.
+// from returns the FROM clause. The cross join makes SQLite start with the members.
 func (f RelationshipFilter) from() string {
 	if f.byGroup() {
 		return "relationship_group_member AS m CROSS JOIN relationship AS t"
@@ -191,8 +194,8 @@ func FindRelationship(ctx context.Context, r Reader, key RelationshipKey) (*Rela
 	return &found[0], nil
 }
 
-// KnownUserIDsAfter returns the users whom the owner knows and has not blocked and whose ids are above a given one, in
-// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+// KnownUserIDsAfter returns the users related to the owner and not blocked, with ids greater than
+// after, in ascending order, at most limit. A nil id means the beginning, a limit of 0 no limit.
 func KnownUserIDsAfter(ctx context.Context, r Reader, owner int64, after *int64, limit int) ([]int64, error) {
 	return relatedUserIDsAfter(ctx, r, relationshipTable, where("t.owner_id = ? AND t.block_date IS NULL", owner), after, limit)
 }

@@ -35,7 +35,7 @@ type RelationshipGroupFilter struct {
 	Creation DateRange
 }
 
-// A RelationshipGroupChange says what to change. A nil field stays as it is.
+// A RelationshipGroupChange describes a change. Nil fields stay unchanged.
 type RelationshipGroupChange struct {
 	Name         *string
 	CreationDate *time.Time
@@ -51,7 +51,7 @@ var relationshipGroupMembers = newTable("relationship_group_member", "owner_id r
 	return []any{&m.OwnerID, &m.RelatedUserID, &m.Index}
 })
 
-// InsertRelationshipGroups stores new groups. A key that exists is an ErrDuplicateKey.
+// InsertRelationshipGroups stores new groups. It returns ErrDuplicateKey if a key exists.
 func InsertRelationshipGroups(ctx context.Context, tx Tx, list ...RelationshipGroup) error {
 	if err := relationshipGroups.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert relationship groups: %w", err)
@@ -59,7 +59,8 @@ func InsertRelationshipGroups(ctx context.Context, tx Tx, list ...RelationshipGr
 	return nil
 }
 
-// EnsureDefaultRelationshipGroups gives the owners who have no default group one, without name, and returns those owners.
+// EnsureDefaultRelationshipGroups creates missing default groups, without name, and returns their
+// owners.
 func EnsureDefaultRelationshipGroups(ctx context.Context, tx Tx, date time.Time, ownerIDs ...int64) ([]int64, error) {
 	if len(ownerIDs) == 0 {
 		return nil, nil
@@ -126,8 +127,8 @@ func DeleteRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGro
 	return deleteRelationshipGroups(ctx, tx, relationshipGroupIn(keys))
 }
 
-// DeleteSomeRelationshipGroups deletes at most limit groups, whichever they are except the default ones, and returns their
-// keys.
+// DeleteSomeRelationshipGroups deletes at most limit arbitrary groups, except default ones, and
+// returns their keys.
 func DeleteSomeRelationshipGroups(ctx context.Context, tx Tx, limit int) ([]RelationshipGroupKey, error) {
 	return deleteRelationshipGroups(ctx, tx, where("(t.owner_id, t.group_index) IN "+
 		"(SELECT s.owner_id, s.group_index FROM relationship_group AS s WHERE s.group_index > ? LIMIT ?)", DefaultRelationshipGroup, limit))
@@ -151,8 +152,8 @@ func deleteRelationshipGroups(ctx context.Context, tx Tx, selected conditions) (
 	return keys, nil
 }
 
-// AddRelationshipGroupMember puts a related user into a group of the owner, and reports whether that was a change. The
-// relationship must exist.
+// AddRelationshipGroupMember adds a related user to a group of the owner, and reports whether that
+// was a change. The relationship must exist.
 func AddRelationshipGroupMember(ctx context.Context, tx Tx, key RelationshipKey, index int32) (bool, error) {
 	count, err := relationshipGroupMembers.put(ctx, tx, []RelationshipGroupMember{{key, index}}, "(owner_id, related_user_id, group_index) DO NOTHING")
 	if err != nil {
@@ -161,7 +162,8 @@ func AddRelationshipGroupMember(ctx context.Context, tx Tx, key RelationshipKey,
 	return count > 0, nil
 }
 
-// RemoveRelationshipGroupMember takes a related user out of a group of the owner, and reports whether that was a change.
+// RemoveRelationshipGroupMember removes a related user from a group of the owner, and reports
+// whether that was a change.
 func RemoveRelationshipGroupMember(ctx context.Context, tx Tx, key RelationshipKey, index int32) (bool, error) {
 	count, err := deleteRows(ctx, tx, relationshipGroupMembers.name,
 		where("t.owner_id = ? AND t.related_user_id = ? AND t.group_index = ?", key.OwnerID, key.RelatedUserID, index))
@@ -178,8 +180,8 @@ func FindRelationshipGroupIndexes(ctx context.Context, r Reader, key Relationshi
 	return indexes, nil
 }
 
-// MoveRelationshipGroupMembers moves the members of the groups to another group of the same owner and returns the owners
-// for whom that was a change. Those who are in both groups already stay in one.
+// MoveRelationshipGroupMembers moves the members of the groups to another group of the same owner
+// and returns the owners with changes. Members of both groups stay in one.
 func MoveRelationshipGroupMembers(ctx context.Context, tx Tx, keys []RelationshipGroupKey, target int32) ([]int64, error) {
 	selected := relationshipGroupIn(keys)
 	_, err := sqldb.Exec(ctx, tx, sqldb.New("INSERT INTO relationship_group_member (owner_id, related_user_id, group_index) "+
@@ -196,8 +198,9 @@ func MoveRelationshipGroupMembers(ctx context.Context, tx Tx, keys []Relationshi
 	return uniqueSorted(owners), nil
 }
 
-// RelationshipGroupMemberIDsAfter returns the related users in a group of the owner whose ids are above a given one, in
-// ascending order, at most limit of them. A nil id stands for the beginning, a limit of 0 for none.
+// RelationshipGroupMemberIDsAfter returns the related users in a group of the owner with ids
+// greater than after, in ascending order, at most limit. A nil id means the beginning, a limit of 0
+// no limit.
 func RelationshipGroupMemberIDsAfter(ctx context.Context, r Reader, key RelationshipGroupKey, after *int64, limit int) ([]int64, error) {
 	return relatedUserIDsAfter(ctx, r, relationshipGroupMembers.name, where("t.owner_id = ? AND t.group_index = ?", key.OwnerID, key.Index), after, limit)
 }

@@ -8,12 +8,13 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A StatusFilter selects requests by their status, taking into account that a request that nobody answered in time
-// counts as expired although it is stored as pending.
+// A StatusFilter selects requests by their current status: a pending request that was not answered
+// in time counts as expired.
 type StatusFilter struct {
-	// Statuses are those that a request may have; none is no restriction.
+	// Statuses are the possible statuses; empty does not restrict.
 	Statuses []RequestStatus
-	// ExpiredBefore is the moment before which a pending request must have been made to have expired; nil is never.
+	// ExpiredBefore is the creation date before which pending requests have expired; nil means
+	// never.
 	ExpiredBefore *time.Time
 }
 

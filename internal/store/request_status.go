@@ -4,8 +4,8 @@ package store
 
 import "slices"
 
-// A RequestStatus says what became of a request that one user sent to another or to a group. Its value is the position
-// in the enumeration that clients know.
+// A RequestStatus is the status of a request from one user to another or to a group. Its value is
+// the position in the enumeration known to clients.
 type RequestStatus int32
 
 // The statuses of requests.
@@ -29,7 +29,7 @@ func (s RequestStatus) Answered() bool {
 	return s == RequestAccepted || s == RequestDeclined || s == RequestIgnored
 }
 
-// enumName returns the name of a value, or "" for a number that is none.
+// enumName returns the name of a value, or "" for an invalid number.
 func enumName[E ~int32](names []string, value E) string {
 	if value < 0 || int(value) >= len(names) {
 		return ""

@@ -29,7 +29,7 @@ type AdminRoleFilter struct {
 	Permissions []string
 }
 
-// An AdminRoleChange says what to change. A nil field stays as it is.
+// An AdminRoleChange describes a change. Nil fields stay unchanged.
 type AdminRoleChange struct {
 	Name        *string
 	Rank        *int32
@@ -50,7 +50,7 @@ var adminRolePermissions = newTable("admin_role_permission", "role_id permission
 	return []any{&p.roleID, &p.permission}
 })
 
-// InsertAdminRoles stores new roles. An id that exists is an ErrDuplicateKey.
+// InsertAdminRoles stores new roles. It returns ErrDuplicateKey if an id exists.
 func InsertAdminRoles(ctx context.Context, tx Tx, roles ...AdminRole) error {
 	if len(roles) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 // RevisionSetting is the revision of the cluster-wide settings.
 const RevisionSetting = "setting"
 
-// A SettingRevision is one change of the cluster-wide settings. Overrides is a JSON text that the store does not look
-// into; Changes is a JSON list of objects with property, before and after.
+// A SettingRevision is one change of the cluster-wide settings. Overrides is a JSON text that is
+// opaque to the store; Changes is a JSON list of objects with property, before and after.
 type SettingRevision struct {
 	Revision   int64
 	AdminID    int64
@@ -28,7 +28,7 @@ var settingRevisions = newTable("setting_revision", "revision admin_id change_da
 	return []any{&r.Revision, &r.AdminID, (*millis)(&r.ChangeDate), &r.Action, &r.Overrides, &r.Changes}
 })
 
-// InsertSettingRevision stores a change. A revision that exists is an ErrDuplicateKey.
+// InsertSettingRevision stores a change. It returns ErrDuplicateKey if a revision exists.
 func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error {
 	if err := settingRevisions.insert(ctx, tx, r); err != nil {
 		return fmt.Errorf("insert setting revision %d: %w", r.Revision, err)
@@ -43,7 +43,7 @@ func InsertSettingRevision(ctx context.Context, tx Tx, r SettingRevision) error 
 	return BumpRevision(ctx, tx, RevisionSetting)
 }
 
-// change is the revision as a journal shows it.
+// change returns the revision in the form of a journal.
 func (r SettingRevision) change() (Change, error) {
 	c := Change{Record: "setting", Action: ActionUpdate, Key: Values{{"revision", r.Revision}}}
 	var list []struct {
@@ -74,7 +74,7 @@ func FindSettingRevisions(ctx context.Context, r Reader, page Page) ([]SettingRe
 	return found, nil
 }
 
-// FindSettingRevision returns one change. One that does not exist is an ErrNotFound.
+// FindSettingRevision returns one change. It returns ErrNotFound if there is none.
 func FindSettingRevision(ctx context.Context, r Reader, revision int64) (SettingRevision, error) {
 	found, err := settingRevisions.find(ctx, r, where("t.revision = ?", revision), Page{})
 	if err == nil && len(found) == 0 {
@@ -91,7 +91,7 @@ func CountSettingRevisions(ctx context.Context, r Reader) (int64, error) {
 	return countRows(ctx, r, settingRevisions.name, nil)
 }
 
-// DeleteSettingRevisions forgets the changes before a revision.
+// DeleteSettingRevisions deletes the changes before a revision.
 func DeleteSettingRevisions(ctx context.Context, tx Tx, before int64) error {
 	_, err := deleteRows(ctx, tx, settingRevisions.name, where("t.revision < ?", before))
 	return err

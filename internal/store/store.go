@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store keeps the data of the server in SQL: one schema and one set of functions over two engines, an
-// embedded SQLite file or a PostgreSQL server. It holds the repositories, which are plain functions over plain structs;
-// package sqldb below it opens the database and runs their statements.
+// Package store keeps the data of the server in SQL: one schema and one set of functions over two
+// engines, an embedded SQLite file or a PostgreSQL server. It contains the repositories, which are
+// plain functions over plain structs; package sqldb opens the database and runs their statements.
 //
-// It is not the place for rules: who may do what, which values make sense and what follows from a change are decided
-// by the callers. Package storetest holds the suite that both engines must pass.
+// It contains no rules: permissions, valid values and consequences of a change are decided by the
+// callers. Package storetest has the suite that both engines must pass.
 package store
 
 import (
@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// The database as callers see it. A Reader and a Tx are handed from DB.Read and DB.Write to the functions of this
-// package; nobody else can run statements with them.
+// The database as callers see it. DB.Read and DB.Write pass a Reader or a Tx to their functions,
+// for use with the functions of this package; nobody else can run statements with them.
 type (
 	DB                = sqldb.DB
 	Engine            = sqldb.Engine
@@ -47,7 +47,7 @@ const (
 	DefaultLockTimeout    = sqldb.DefaultLockTimeout
 )
 
-// What can go wrong; see package sqldb.
+// Errors; see package sqldb.
 var (
 	ErrDuplicateKey   = sqldb.ErrDuplicateKey
 	ErrForeignKey     = sqldb.ErrForeignKey
@@ -72,7 +72,7 @@ func WithReplica(ctx context.Context) context.Context { return sqldb.WithReplica
 // RevisionAdmin is the revision of the administrators and their roles.
 const RevisionAdmin = "admin"
 
-// BumpRevision adds one to the named counter in the transaction of a change; see sqldb.BumpRevision.
+// BumpRevision increments the named counter in the transaction of a change; see sqldb.BumpRevision.
 func BumpRevision(ctx context.Context, tx Tx, name string) error {
 	return sqldb.BumpRevision(ctx, tx, name)
 }

@@ -14,13 +14,13 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A table says once how the fields of a record are stored: fields returns pointers to them, in the order of the columns.
-// What a column holds in another form is a pointer type of field.go.
+// A table defines how the fields of a record are stored: fields returns pointers to them, in the
+// order of the columns. Columns in another form use a pointer type of field.go.
 type table[R any] struct {
 	name    string
 	columns []string
 	fields  func(record *R) []any
-	// rule and told say how rows stand in a journal; nil if they do not.
+	// rule and told define how rows appear in a journal; nil if they do not.
 	rule *journalRule
 	told []journalColumn
 }
@@ -42,20 +42,22 @@ func (t table[R]) list(alias string) string {
 	return alias + "." + strings.Join(t.columns, ", "+alias+".")
 }
 
-// selected returns a query for all columns of the rows that fulfil the conditions, which call the table t.
+// selected returns a query for all columns of the rows that satisfy the conditions, with the table
+// alias t.
 func (t table[R]) selected(where conditions) sqldb.SQL {
 	return sqldb.New("SELECT "+t.list("t")+" FROM "+t.name+" AS t?", where.clause())
 }
 
-// find returns a page of the records that fulfil the conditions, in the order of columns that are unique together.
+// find returns a page of the records that satisfy the conditions, in the order of columns that are
+// unique together.
 func (t table[R]) find(ctx context.Context, r Reader, where conditions, page Page, order ...string) ([]R, error) {
 	return t.read(ctx, r, pageOf(t.selected(where), page, order...))
 }
 
-// moreRecords is how many records a list has until it grows as slices do.
+// moreRecords is the length up to which a list grows faster than append.
 const moreRecords = 64
 
-// read returns the records that a statement results in, which must have all columns.
+// read returns the records of a statement, which must select all columns.
 func (t table[R]) read(ctx context.Context, r Reader, statement sqldb.SQL) ([]R, error) {
 	records := []R{}
 	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
@@ -71,7 +73,7 @@ func (t table[R]) read(ctx context.Context, r Reader, statement sqldb.SQL) ([]R,
 	return records, nil
 }
 
-// delete deletes the records that fulfil the conditions and returns them.
+// delete deletes the records that satisfy the conditions and returns them.
 func (t table[R]) delete(ctx context.Context, tx Tx, selected conditions) ([]R, error) {
 	gone, err := t.read(ctx, tx, sqldb.New("DELETE FROM "+t.name+" AS t? RETURNING "+strings.Join(t.columns, ", "), selected.clause()))
 	if j := journalOf(tx); j != nil && err == nil {
@@ -92,8 +94,9 @@ func (t table[R]) insert(ctx context.Context, tx Tx, records ...R) error {
 	return err
 }
 
-// inserts returns the statements of insert. Several rows of a statement that fails may be left behind on SQLite: the
-// transaction fails with it, so that the engine need not be able to undo the statement alone.
+// inserts returns the statements of insert. On SQLite a failing statement may leave some rows
+// behind: the transaction fails, too, so the engine need not be able to roll back the statement
+// alone.
 func (t table[R]) inserts(engine Engine, records []R) ([]sqldb.SQL, error) {
 	verb := "INSERT INTO "
 	if engine == SQLite {
@@ -102,7 +105,8 @@ func (t table[R]) inserts(engine Engine, records []R) ([]sqldb.SQL, error) {
 	return t.statements(verb, records, "")
 }
 
-// put inserts records and does with those that exist what conflict says. It returns how many rows were changed.
+// put inserts records and applies the conflict clause to existing ones. It returns how many rows
+// were changed.
 func (t table[R]) put(ctx context.Context, tx Tx, records []R, conflict string) (int64, error) {
 	statements, err := t.puts(records, conflict)
 	if err != nil {
@@ -147,7 +151,7 @@ func (t table[R]) values(args []any, record *R) ([]any, error) {
 	return args, nil
 }
 
-// valuesOf appends what fields hold in the form that is stored.
+// valuesOf appends the values of fields in their stored form.
 func valuesOf(args, fields []any) ([]any, error) {
 	args = slices.Grow(args, len(fields))
 	for _, field := range fields {
@@ -160,7 +164,7 @@ func valuesOf(args, fields []any) ([]any, error) {
 	return args, nil
 }
 
-// valueOf returns what a field holds in the form that is stored.
+// valueOf returns the value of a field in its stored form.
 func valueOf(field any) (any, error) {
 	switch p := field.(type) {
 	case *int64:
@@ -193,7 +197,8 @@ func orNull[T any](value *T) any {
 	return *value
 }
 
-// conditions are what rows must fulfil, all of them. They serve queries, updates and deletions alike.
+// conditions are conditions that rows must all satisfy. They are used by queries, updates and
+// deletions.
 type conditions []sqldb.SQL
 
 // where returns one condition; see sqldb.New.
@@ -205,7 +210,7 @@ func (c *conditions) and(more ...sqldb.SQL) { *c = append(*c, more...) }
 // when adds a condition; see sqldb.New.
 func (c *conditions) when(text string, args ...any) { c.and(sqldb.New(text, args...)) }
 
-// clause is the part of a statement that selects the rows, "" for all.
+// clause returns the WHERE clause, "" without conditions.
 func (c conditions) clause() sqldb.SQL {
 	if len(c) == 0 {
 		return sqldb.New("")
@@ -213,7 +218,7 @@ func (c conditions) clause() sqldb.SQL {
 	return sqldb.New(" WHERE ?", sqldb.Join(c, " AND "))
 }
 
-// anyOf adds that a column is one of the keys, if there are keys.
+// anyOf adds the condition that a column is one of the keys, unless there are none.
 func anyOf[K sqldb.Key](c *conditions, column string, keys []K) {
 	if len(keys) > 0 {
 		c.and(sqldb.In(column, keys))
@@ -223,7 +228,7 @@ func anyOf[K sqldb.Key](c *conditions, column string, keys []K) {
 // in returns the condition that a column is one of the keys.
 func in[K sqldb.Key](column string, keys []K) conditions { return conditions{sqldb.In(column, keys)} }
 
-// countRows returns how many rows of a table fulfil the conditions, which call the table t.
+// countRows returns how many rows of a table satisfy the conditions, with the table alias t.
 func countRows(ctx context.Context, r Reader, table string, list conditions) (int64, error) {
 	return countFrom(ctx, r, table+" AS t", list)
 }
@@ -259,8 +264,8 @@ func countFrom(ctx context.Context, r Reader, tables string, list conditions) (i
 	return bounded.totals.countOn(ctx, r, n, func(ctx context.Context, r Reader) (int64, error) { return count(ctx, r, all) })
 }
 
-// quickCount is how long SQLite may take to count a whole table before only the first rows are counted. It is enough for
-// about a million rows: SQLite need not look at each, but at the pages of an index.
+// quickCount is how long SQLite may take to count a whole table; after that only the first rows are
+// counted. It suffices for about a million rows, because SQLite only visits the pages of an index.
 const quickCount = 5 * time.Millisecond
 
 func countQuickly(ctx context.Context, r Reader, all sqldb.SQL) (n int64, err error) {
@@ -270,7 +275,8 @@ func countQuickly(ctx context.Context, r Reader, all sqldb.SQL) (n int64, err er
 	return n, err
 }
 
-// deleteRows deletes the rows of a table that fulfil the conditions and returns how many there were.
+// deleteRows deletes the rows of a table that satisfy the conditions and returns how many there
+// were.
 func deleteRows(ctx context.Context, tx Tx, table string, list conditions) (int64, error) {
 	j := journalOf(tx)
 	gone, err := j.before(ctx, tx, table, list)
@@ -288,7 +294,7 @@ func deleteRows(ctx context.Context, tx Tx, table string, list conditions) (int6
 	return n, nil
 }
 
-// deleted deletes the rows of a table that fulfil the conditions and returns a column of each.
+// deleted deletes the rows of a table that satisfy the conditions and returns a column of each.
 func deleted(ctx context.Context, tx Tx, table, column string, list conditions) ([]int64, error) {
 	j := journalOf(tx)
 	gone, err := j.before(ctx, tx, table, list)
@@ -303,7 +309,7 @@ func deleted(ctx context.Context, tx Tx, table, column string, list conditions) 
 	return found, nil
 }
 
-// columnChanges are the values that an update gives to columns.
+// columnChanges are the new values of columns in an update.
 type columnChanges struct {
 	columns []string
 	values  []any
@@ -311,7 +317,7 @@ type columnChanges struct {
 	err     error
 }
 
-// set changes a column; rows that have the value already are not modified.
+// set sets a column; rows that already have the value are not modified.
 func (c *columnChanges) set(column string, value any) {
 	c.columns = append(c.columns, column)
 	c.values = append(c.values, value)
@@ -339,13 +345,14 @@ func setIf[T any](c *columnChanges, column string, value *T) {
 	}
 }
 
-// update changes the rows of a table that fulfil the conditions and differ, and returns the column "returning" of each.
+// update changes the rows of a table that satisfy the conditions and differ, and returns the column
+// "returning" of each.
 func (c *columnChanges) update(ctx context.Context, tx Tx, table, returning string, list conditions) ([]int64, error) {
 	_, changed, err := c.run(ctx, tx, table, returning, list, false)
 	return changed, err
 }
 
-// updateMatched is update that also counts the rows that fulfil the conditions.
+// updateMatched is update that also counts the rows that satisfy the conditions.
 func (c *columnChanges) updateMatched(ctx context.Context, tx Tx, table, returning string, list conditions) (UpdateResult, []int64, error) {
 	matched, changed, err := c.run(ctx, tx, table, returning, list, true)
 	if err != nil {

@@ -44,7 +44,7 @@ type User struct {
 	UserDefinedAttributes map[string]any
 }
 
-// A UserFilter selects users. An empty field is no restriction; all fields must match.
+// A UserFilter selects users. Empty fields do not restrict; all others must match.
 type UserFilter struct {
 	IDs []int64
 	// NamePrefix is how the name begins; upper and lower case are alike as far as spellings says.
@@ -54,7 +54,7 @@ type UserFilter struct {
 	IsActive     *bool
 }
 
-// A UserChange says what to change. A nil field stays as it is.
+// A UserChange describes a change. Nil fields stay unchanged.
 type UserChange struct {
 	Password              *[]byte
 	Name, Intro           *string
@@ -79,7 +79,7 @@ var users = newTable(userTable, "id password name intro profile_picture profile_
 	}
 })
 
-// InsertUsers stores new users. An id that exists is an ErrDuplicateKey.
+// InsertUsers stores new users. It returns ErrDuplicateKey if an id exists.
 func InsertUsers(ctx context.Context, tx Tx, list ...User) error {
 	if err := users.insert(ctx, tx, list...); err != nil {
 		return fmt.Errorf("insert users: %w", err)
@@ -124,7 +124,7 @@ func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]U
 type Credentials struct {
 	UserID   int64
 	Password []byte
-	// Active says that the user is active and not deleted.
+	// Active is true if the user is active and not deleted.
 	Active bool
 }
 

@@ -34,7 +34,7 @@ func DefaultUserRole() UserRole {
 	}
 }
 
-// A UserRoleChange says what to change. A nil field stays as it is.
+// A UserRoleChange describes a change. Nil fields stay unchanged.
 type UserRoleChange struct {
 	Name                            *string
 	CreatableGroupTypeIDs           *[]int64
@@ -65,7 +65,7 @@ func typeLimits(field *map[int64]int32) document[map[int64]int32] {
 	}}
 }
 
-// InsertUserRoles stores new roles. An id that exists is an ErrDuplicateKey.
+// InsertUserRoles stores new roles. It returns ErrDuplicateKey if an id exists.
 func InsertUserRoles(ctx context.Context, tx Tx, roles ...UserRole) error {
 	if err := userRoles.insert(ctx, tx, roles...); err != nil {
 		return fmt.Errorf("insert user roles: %w", err)

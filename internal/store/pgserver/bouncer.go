@@ -22,7 +22,7 @@ var ErrNoBouncer = errors.New("PgBouncer (package pgbouncer) is not installed")
 // BouncerPort is the usual port of PgBouncer, after which its socket is named.
 const BouncerPort = "6432"
 
-// A Bouncer is a PgBouncer. It ends with this process, as a Server does.
+// A Bouncer is a PgBouncer process. It ends with this process, like a Server.
 type Bouncer struct {
 	program    string
 	folder     string
@@ -39,8 +39,8 @@ kill -KILL $pid
 wait $pid
 exit 0`
 
-// NewBouncer makes a PgBouncer with the files pgbouncer.ini and userlist.txt, which listens at a socket in their folder. write
-// gets the folder and returns the files.
+// NewBouncer creates the files pgbouncer.ini and userlist.txt of a PgBouncer that listens on a
+// socket in their folder. write gets the folder and returns the files.
 func NewBouncer(write func(folder string) (ini, users string)) (*Bouncer, error) {
 	program, err := findBouncer()
 	if err != nil {
@@ -65,7 +65,7 @@ func NewBouncer(write func(folder string) (ini, users string)) (*Bouncer, error)
 
 // Start starts PgBouncer and waits until it listens.
 func (b *Bouncer) Start() (err error) {
-	// The socket of one that was killed is in the way.
+	// The socket of a killed one would be in the way.
 	if err := os.RemoveAll(b.socket()); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func findBouncer() (string, error) {
 	if path, err := exec.LookPath("pgbouncer"); err == nil {
 		return path, nil
 	}
-	const path = "/usr/sbin/pgbouncer" // which is not in the PATH of everybody
+	const path = "/usr/sbin/pgbouncer" // it is not in every PATH
 	if _, err := os.Stat(path); err != nil {
 		return "", ErrNoBouncer
 	}

@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// fillOnce is fill for a command that always makes the same files. They are kept in the folder cache and copied from there the
-// next time, because initdb takes a second of a processor. A cache that cannot be written is no error.
+// fillOnce is fill for a command with deterministic output. The files are cached in a folder and
+// copied from there the next time, because initdb takes a second of processor time. A cache that
+// cannot be written is no error.
 func (f Folder) fillOnce(cache string, command ...string) error {
 	kept := f.kept(cache, command)
 	if kept == "" {
@@ -36,7 +37,7 @@ func (f Folder) fillOnce(cache string, command ...string) error {
 	return nil
 }
 
-// kept returns the folder in which the files of a command are kept, or "" without a cache.
+// kept returns the cache folder of a command, or "" without a cache.
 func (f Folder) kept(cache string, command []string) string {
 	if cache == "" {
 		return ""
@@ -45,12 +46,12 @@ func (f Folder) kept(cache string, command []string) string {
 	if err != nil {
 		return ""
 	}
-	zone, _ := os.Readlink("/etc/localtime") // The files name the zone of the machine.
+	zone, _ := os.Readlink("/etc/localtime") // The files contain the machine's time zone.
 	sum := sha256.Sum256([]byte(strings.Join(append(command, string(version), f.programs, zone, os.Getenv("TZ")), "\x00")))
 	return filepath.Join(cache, hex.EncodeToString(sum[:16]))
 }
 
-// keep copies files to where they are kept, as a whole or not at all.
+// keep copies files to the cache, atomically.
 func keep(data, kept string) {
 	parent := filepath.Dir(kept)
 	if os.MkdirAll(parent, 0o700) != nil {
@@ -67,7 +68,7 @@ func keep(data, kept string) {
 	}
 }
 
-// copyTo copies kept files to a new folder that belongs to whom the server runs as.
+// copyTo copies cached files to a new folder, owned by the server's user.
 func (f Folder) copyTo(data, kept string) error {
 	if _, err := os.Stat(kept); err != nil {
 		return err

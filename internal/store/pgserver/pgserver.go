@@ -30,14 +30,14 @@ var ErrMissing = errors.New("the PostgreSQL server (package postgresql) is not i
 
 const startLimit = time.Minute
 
-// A Folder has the files of a server.
+// A Folder contains the files of a server.
 type Folder struct {
 	path       string
 	programs   string
 	attributes *syscall.SysProcAttr
 }
 
-// New makes the files of a new server. They are kept in the folder cache for the next time, unless it is "":
+// New creates the files of a new server. They are cached in the folder cache unless it is "":
 // servers from one cache have the same system identifier.
 func New(cache string) (Folder, error) {
 	return newFolder(func(f Folder) error {
@@ -45,7 +45,7 @@ func New(cache string) (Folder, error) {
 	})
 }
 
-// Replica makes the files of a server that follows the one of the folder, which runs, by streaming replication.
+// Replica creates the files of a streaming replica of the folder's server, which must be running.
 func (f Folder) Replica() (Folder, error) {
 	return newFolder(func(replica Folder) error {
 		return replica.fill("pg_basebackup", "-U", "postgres", "-h", f.path, "-R", "-X", "stream", "-c", "fast")
@@ -72,7 +72,7 @@ func newFolder(fill func(Folder) error) (Folder, error) {
 	return f, nil
 }
 
-// fill makes the files with a program of PostgreSQL and its arguments.
+// fill creates the files with a program of PostgreSQL.
 func (f Folder) fill(command ...string) error {
 	program := exec.Command(filepath.Join(f.programs, command[0]), append(command[1:], "-D", f.data(), "--no-sync")...)
 	program.Dir, program.SysProcAttr = f.path, f.attributes
@@ -84,8 +84,8 @@ func (f Folder) fill(command ...string) error {
 
 func (f Folder) data() string { return filepath.Join(f.path, "data") }
 
-// shortFolder returns the folder for temporary files. The path of a socket must be short, which the usual one is not
-// everywhere.
+// shortFolder returns the folder for temporary files. The path of a socket must be short, and the
+// default folder's is not always.
 func shortFolder() string {
 	const folder = "/tmp"
 	if _, err := os.Stat(folder); err != nil {
@@ -94,7 +94,7 @@ func shortFolder() string {
 	return folder
 }
 
-// URL returns where the server of the folder is, at the usual port.
+// URL returns the URL of the folder's server, with the default port.
 func (f Folder) URL() *url.URL {
 	return &url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: url.Values{"host": {f.path}}.Encode(),
@@ -104,8 +104,8 @@ func (f Folder) URL() *url.URL {
 // Remove removes the files.
 func (f Folder) Remove() error { return os.RemoveAll(f.path) }
 
-// A Server is a PostgreSQL server that runs. A shell is its parent and waits on a pipe that this process holds open: when
-// the process ends, in whatever way, the pipe breaks, and the shell stops the server.
+// A Server is a running PostgreSQL server. A shell is its parent and waits on a pipe that this
+// process holds open: when the process ends, in whatever way, the shell stops the server.
 type Server struct {
 	command *exec.Cmd
 	pipe    io.WriteCloser
@@ -113,8 +113,8 @@ type Server struct {
 	url     *url.URL
 }
 
-// script runs the server given by $0 in the folder $1, with the parameters after the second, until standard input ends,
-// and removes the folder if $2 says so.
+// script runs the server given by $0 in the folder $1, with the parameters after the second, until
+// standard input ends, and removes the folder depending on $2.
 const script = `folder=$1 afterwards=$2
 shift 2
 "$0" -D "$folder/data" -k "$folder" "$@" >"$folder/log" 2>&1 </dev/null &
@@ -129,11 +129,11 @@ cd /
 // A Setting is a parameter of the server and its value.
 type Setting struct{ Name, Value string }
 
-// Private is the setting of a server that listens at its socket only.
+// Private makes a server listen only on its socket.
 var Private = Setting{"listen_addresses", ""}
 
-// Start starts the server of the folder with settings and waits until it answers. With remove the folder is removed when
-// the server ends.
+// Start starts the server and waits until it answers. With remove the folder is removed when the
+// server ends.
 func (f Folder) Start(remove bool, settings ...Setting) (*Server, error) {
 	afterwards := "keep"
 	if remove {
@@ -163,13 +163,13 @@ func (f Folder) Start(remove bool, settings ...Setting) (*Server, error) {
 	return s, nil
 }
 
-// Stop ends the server at once, as a crash would, and waits until it is gone.
+// Stop ends the server immediately, like a crash, and waits until it has ended.
 func (s *Server) Stop() error {
 	err := s.pipe.Close()
 	return errors.Join(err, s.command.Wait())
 }
 
-// Kill kills all processes of the server and waits until the first one is gone.
+// Kill kills all processes of the server and waits until the first one has ended.
 func (s *Server) Kill() error {
 	first, err := s.PID()
 	if err == nil {
@@ -181,13 +181,14 @@ func (s *Server) Kill() error {
 	if err := s.pipe.Close(); err != nil {
 		return err
 	}
-	_ = s.command.Wait() // The shell says that the server was killed.
+	_ = s.command.Wait() // The shell reports that the server was killed.
 	return nil
 }
 
-// KillAll kills the first process of a server and its children with SIGKILL, as the loss of its machine would.
+// KillAll kills a server's first process and its children with SIGKILL, like the loss of its
+// machine.
 func KillAll(first int) error {
-	// Elsewhere than on Linux the children end by themselves a little later.
+	// Except on Linux, the children end by themselves a little later.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", first, first))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("find the processes of the server: %w", err)
@@ -203,7 +204,7 @@ func KillAll(first int) error {
 	return nil
 }
 
-// PID returns the first process of the server, which is the parent of the others.
+// PID returns the server's first process, the parent of the others.
 func (s *Server) PID() (int, error) {
 	text, err := os.ReadFile(filepath.Join(s.folder.path, "pid"))
 	if err != nil {
@@ -239,7 +240,7 @@ func Programs() (string, error) { return findPrograms() }
 func findPrograms() (string, error) {
 	var folders []string
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// A link in the path does not mean that initdb is linked too.
+		// A symbolic link to postgres does not imply one to initdb.
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			folders = append(folders, filepath.Dir(real))
 		}
@@ -264,7 +265,8 @@ func findPrograms() (string, error) {
 	return "", ErrMissing
 }
 
-// unprivileged returns whom the server runs as, because it refuses to run as root, and gives them the folder.
+// unprivileged returns the user to run the server as, because it refuses to run as root, and gives
+// it the folder.
 func unprivileged(folder string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

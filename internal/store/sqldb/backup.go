@@ -16,15 +16,16 @@ import (
 	"time"
 )
 
-// ErrNotSQLite means that a database is not kept in a file that this program could copy.
+// ErrNotSQLite means that the database has no file that this program can copy.
 var ErrNotSQLite = errors.New("only SQLite databases are copied by this program: use pg_dump and pg_restore for PostgreSQL")
 
-// ErrExists means that a file is in the way.
+// ErrExists means that the target file exists.
 var ErrExists = errors.New("the file exists already")
 
-// Backup writes a copy of an SQLite database to a new file. Servers may go on working with the database: the copy is the
-// state at one moment, with every transaction that was acknowledged before Backup was called. The copy is checked before
-// it gets its name, so that a file with that name is always whole.
+// Backup writes a copy of an SQLite database to a new file. Servers may continue to use the
+// database: the copy is a consistent snapshot with every transaction that was committed before the
+// call. The copy is checked before it gets its name, so that a file with that name is always
+// complete.
 func Backup(ctx context.Context, o Options, to string) (s Schema, err error) {
 	loc, err := sqliteLocation(o)
 	if err != nil {
@@ -64,7 +65,7 @@ func sqliteLocation(o Options) (location, error) {
 	return loc, err
 }
 
-// copyInto copies what is committed now; readers and writers of the database are not disturbed.
+// copyInto copies the committed state, without blocking readers and writers.
 func copyInto(ctx context.Context, loc location, o Options, file string) (err error) {
 	db, err := sqlitePool(loc, o, nil)
 	if err != nil {
@@ -75,7 +76,8 @@ func copyInto(ctx context.Context, loc location, o Options, file string) (err er
 	return err
 }
 
-// Verify checks that a file is a whole database of this program or of an older one, and returns what it holds.
+// Verify checks that a file is a complete database of this or an older version of the program, and
+// returns its schema.
 func Verify(ctx context.Context, o Options, file string) (s Schema, err error) {
 	o.URL = "sqlite:" + file
 	if s, err = Inspect(ctx, o, true); err != nil {
@@ -117,8 +119,8 @@ func verify(ctx context.Context, db *sql.DB, file string) error {
 	return nil
 }
 
-// Restore puts a copy that Backup made in the place of an SQLite database, which no service may use meanwhile. A
-// database that is already there stays beside it under another name, which is returned; without replace it is an error.
+// Restore replaces an SQLite database, which no service may be using, by a copy that Backup made.
+// An existing database is renamed and its new name returned; without replace it is an error.
 func Restore(ctx context.Context, o Options, from string, replace bool) (s Schema, kept string, err error) {
 	loc, err := sqliteLocation(o)
 	if err != nil {
@@ -152,10 +154,11 @@ func Restore(ctx context.Context, o Options, from string, replace bool) (s Schem
 	return s, kept, nil
 }
 
-// setAside renames a database and what SQLite keeps beside it, and returns the new name; it is empty if there was none.
+// setAside renames a database and SQLite's files beside it, and returns the new name, or "" if
+// there is no database.
 func setAside(path string, replace bool) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		// A log without its database would be taken for that of the new one.
+		// A leftover log would be applied to the new database.
 		return "", removeAll(path+"-wal", path+"-shm")
 	} else if err != nil {
 		return "", err
@@ -181,7 +184,7 @@ func removeAll(paths ...string) error {
 	return nil
 }
 
-// copyFile copies a file and makes sure that it is on the disk.
+// copyFile copies a file and flushes it to disk.
 func copyFile(to, from string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
@@ -199,7 +202,7 @@ func copyFile(to, from string) (err error) {
 	return target.Sync()
 }
 
-// publish gives a complete file its name, so that neither is lost in a crash.
+// publish renames a complete file durably.
 func publish(part, name string) error {
 	file, err := os.OpenFile(part, os.O_RDWR, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// BenchmarkWrite measures small durable writes. "writes/commit" is how many of them share a flush to disk.
+// BenchmarkWrite measures small durable writes. "writes/commit" is how many share a flush to disk.
 func BenchmarkWrite(b *testing.B) {
 	for _, writers := range []int{1, 16, 256} {
 		b.Run(strconv.Itoa(writers), func(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkRevision measures what a cache pays to learn that it is up to date.
+// BenchmarkRevision measures checking whether a cache is up to date.
 func BenchmarkRevision(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) *sqldb.DB{"sqlite": storetest.SQLite, "postgresql": storetest.PostgreSQL} {
 		b.Run(name, func(b *testing.B) {

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Count runs a statement whose result is one number. Those who count the same at the same time share a count, because to
-// count takes far longer than most other reads. The count that somebody gets begins after the call, so that it sees
-// everything that was committed before.
+// Count runs a statement that returns one number. Concurrent identical counts are shared, because
+// counting takes far longer than most other reads. The count begins after the call, so that it
+// includes everything committed before.
 func Count(ctx context.Context, r Reader, s SQL) (n int64, err error) {
 	session := r.session()
 	if session.counts == nil || session.explain != nil {
@@ -29,28 +29,28 @@ func Count(ctx context.Context, r Reader, s SQL) (n int64, err error) {
 
 type countFunc func(context.Context, Reader) (int64, error)
 
-// counts lets those who count the same at the same time share what they wait for.
+// counts shares concurrent identical counts.
 type counts struct {
-	// read runs a count that belongs to nobody, so that nobody's context ends it.
+	// read runs a shared count, independent of the contexts of its callers.
 	read func(ctx context.Context, fn func(ctx context.Context, r Reader) error) error
 
 	mu      sync.Mutex
 	running map[string]*counting
 }
 
-// counting is a count that runs.
+// counting is a running count.
 type counting struct {
-	next *counted // those who came since it began wait for it; nil if nobody did
+	next *counted // callers since it began wait for it; nil if there are none
 }
 
-// counted is the result of a count, once done is closed.
+// counted is the result of a count, valid once done is closed.
 type counted struct {
 	done chan struct{}
 	n    int64
 	err  error
 }
 
-// get counts, or waits for a count that begins after now.
+// get counts, or waits for a count that begins later than the call.
 func (c *counts) get(ctx context.Context, r Reader, key string, count countFunc) (int64, error) {
 	c.mu.Lock()
 	current, runs := c.running[key]
@@ -74,7 +74,7 @@ func (c *counts) get(ctx context.Context, r Reader, key string, count countFunc)
 	}
 }
 
-// end lets the next count begin if somebody waits for it. It runs by itself, so that whoever has a result need not wait.
+// end starts the next count, in its own goroutine, if callers wait for it.
 func (c *counts) end(key string, current *counting, count countFunc) {
 	next := c.take(key, current)
 	if next == nil {
@@ -91,7 +91,7 @@ func (c *counts) end(key string, current *counting, count countFunc) {
 	}()
 }
 
-// take returns those who wait for the next count. If there are none, nothing runs any more.
+// take returns the next count that callers wait for, or nil and ends the sharing if there is none.
 func (c *counts) take(key string, current *counting) *counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// TestCountsAreShared checks that those who come while a count runs share the next one, which begins after they came, that
-// somebody who leaves spoils it for nobody, and that nothing is kept.
+// TestCountsAreShared checks that callers during a count share the next one, which begins after
+// they arrived, that a cancelled caller does not affect others, and that nothing is kept.
 func TestCountsAreShared(t *testing.T) { synctest.Test(t, testCountsAreShared) }
 
 func testCountsAreShared(t *testing.T) {
@@ -46,7 +46,7 @@ func testCountsAreShared(t *testing.T) {
 	first, second, third, left := make(chan result, 1), make(chan result, 5), make(chan result, 2), make(chan result, 1)
 	ask(t.Context(), first)
 	leaving, leave := context.WithCancel(t.Context())
-	ask(leaving, left) // It would have begun the next one.
+	ask(leaving, left) // It would have started the next one.
 	for range 5 {
 		ask(t.Context(), second)
 	}

@@ -16,23 +16,25 @@ import (
 )
 
 const (
-	// hostTimeout bounds the attempt to connect to one of several hosts.
+	// hostTimeout bounds one attempt to connect to one of several hosts.
 	hostTimeout = 3 * time.Second
-	// hostPause is for how long a host that did not answer is left out while another one answers.
+	// hostPause is how long an unresponsive host is skipped while another one answers.
 	hostPause = 10 * time.Second
-	// silence is how long a server may be silent at the level of TCP before a connection to it is given up.
+	// silence is how long a server may be silent at the TCP level before its connection is closed.
 	silence = 5 * time.Second
 )
 
-// A dialer opens connections to PostgreSQL that notice when the machine at the other end is gone. While a host answers, it
-// leaves out the others that did not answer a moment ago, so that the next one of the URL is tried at once.
+// A dialer opens connections to PostgreSQL that detect the loss of the server's machine. While a
+// host answers, it skips hosts that recently did not, so that the next one of the URL is tried at
+// once.
 type dialer struct {
 	net.Dialer
-	// several says that the URL names more than one host.
+	// several is true if the URL has more than one host.
 	several bool
 
 	mu sync.Mutex
-	// silent has the hosts that did not answer the last attempt, with its time, and answering those that did.
+	// silent has the hosts that did not answer the last attempt, with its time; answering has those
+	// that did.
 	silent    map[string]time.Time
 	answering map[string]struct{}
 }
@@ -46,7 +48,7 @@ func newDialer(config *pgx.ConnConfig) *dialer {
 		}
 		return err
 	}
-	for _, other := range config.Fallbacks { // The same host may be there twice, with and without TLS.
+	for _, other := range config.Fallbacks { // The same host may occur twice, with and without TLS.
 		d.several = d.several || other.Host != config.Host || other.Port != config.Port
 	}
 	return d
@@ -64,7 +66,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if failure, ok := errors.AsType[net.Error](err); ok && failure.Timeout() {
 		d.note(address, false)
 	} else {
-		// A host that refuses connections is tried each time, but is no reason to leave out another one.
+		// A host that refuses connections is tried each time, but is no reason to skip another one.
 		d.mu.Lock()
 		delete(d.answering, address)
 		d.mu.Unlock()
@@ -72,7 +74,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, err
 }
 
-// leavesOut reports whether a host is not tried now, and how long ago it did not answer.
+// leavesOut reports whether to skip a host, and how long ago it did not answer.
 func (d *dialer) leavesOut(address string) (ago time.Duration, leave bool) {
 	if !d.several {
 		return 0, false
@@ -81,11 +83,11 @@ func (d *dialer) leavesOut(address string) (ago time.Duration, leave bool) {
 	defer d.mu.Unlock()
 	since, silent := d.silent[address]
 	ago = time.Since(since)
-	// A silent host does not answer, so that whoever answers is another one.
+	// This host is silent, so those that answer are others.
 	return ago, silent && ago < hostPause && len(d.answering) > 0
 }
 
-// note says whether a host has answered.
+// note records whether a host has answered.
 func (d *dialer) note(address string, answers bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,8 +100,8 @@ func (d *dialer) note(address string, answers bool) {
 	}
 }
 
-// An answeringConn tells its dialer whether the server has ever answered: the kernel of a machine accepts connections to a
-// server that is paused.
+// An answeringConn tells its dialer whether the server has ever sent data: the kernel accepts
+// connections even if the server is paused.
 type answeringConn struct {
 	net.Conn
 	dialer  *dialer

@@ -6,5 +6,5 @@ package sqldb
 
 import "time"
 
-// giveUpAfter does nothing: keep-alives and the limits of statements end connections to machines that are gone.
+// giveUpAfter does nothing: keep-alives and statement time-outs close connections to lost machines.
 func giveUpAfter(uintptr, time.Duration) error { return nil }

@@ -16,8 +16,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestSilentHost names a host first that accepts connections and does not answer, as a server that is paused does: the next
-// host serves, and the first one is left out for a while.
+// TestSilentHost uses a first host that accepts connections and does not answer, like a paused
+// server: the next host serves, and the first one is skipped for a while.
 func TestSilentHost(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,8 +70,8 @@ func TestSilentHost(t *testing.T) {
 	t.Logf("opening and writing took %v", took.Round(time.Millisecond))
 }
 
-// TestSilentHosts leaves out a host that does not answer only while another one does: when all are silent, the first that
-// answers again is found by the next attempt.
+// TestSilentHosts checks that an unresponsive host is skipped only while another one answers: if
+// all are silent, the next attempt finds the first that answers again.
 func TestSilentHosts(t *testing.T) {
 	var hosts [2]net.Listener
 	var group sync.WaitGroup
@@ -101,7 +101,8 @@ func TestSilentHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// try has a host tried, waits for its answer if there is one to come, and returns whether it was left out.
+	// try dials a host, waits for its answer if one is expected, and returns whether it was
+	// skipped.
 	try := func(address string, answers bool) (leftOut bool) {
 		t.Helper()
 		conn, err := dial(t.Context(), "tcp", address)

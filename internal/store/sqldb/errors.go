@@ -18,29 +18,30 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What can go wrong, the same on both engines. Find them with errors.Is; the driver's own error stays in the chain.
+// The errors, identical on both engines. Test for them with errors.Is; the driver's error stays in
+// the chain.
 var (
 	// ErrDuplicateKey means that a row with the same key exists. A *DuplicateKeyError in the chain says which key.
 	ErrDuplicateKey = errors.New("duplicate key")
-	// ErrForeignKey means that a row refers to a row that does not exist, or is still referred to.
+	// ErrForeignKey means that a row refers to a row that does not exist, or is still referenced.
 	ErrForeignKey = errors.New("foreign key violated")
-	// ErrInvalidValue means that a value cannot be stored: text with a NUL byte or that is not UTF-8, a missing
-	// required value, a number out of range, or a value that is too big.
+	// ErrInvalidValue means that a value cannot be stored: text with a NUL byte or invalid UTF-8, a
+	// missing required value, a number out of range, or a value that is too big.
 	ErrInvalidValue = errors.New("invalid value")
-	// ErrTimeout means that a statement, a transaction, the wait for a lock or the wait for the writer took too long,
-	// or that the deadline of the caller's context passed.
+	// ErrTimeout means that a statement, a transaction, or waiting for a lock or the writer took
+	// too long, or that the deadline of the caller's context passed.
 	ErrTimeout = errors.New("time-out")
-	// ErrNotFound means that there is no such row.
+	// ErrNotFound means that the row does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrClosed means that the database was closed by Close.
 	ErrClosed = errors.New("database is closed")
 	// ErrUnavailable means that the database cannot be reached or cannot read or write its files.
 	ErrUnavailable = errors.New("database is unavailable")
-	// ErrOutcomeUnknown means that the connection to PostgreSQL broke during a commit: nobody can tell yet whether the
-	// commit took place. It comes with an ErrUnavailable.
+	// ErrOutcomeUnknown means that the connection to PostgreSQL broke during a commit, so that its
+	// outcome is unknown. It is combined with ErrUnavailable.
 	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
-	// ErrNested means that Write was called with the context of a running Write function. The inner function would
-	// wait for the outer one and the other way round.
+	// ErrNested means that Write was called with the context of a running Write function, which
+	// would deadlock.
 	ErrNested = errors.New("write inside a write function")
 )
 
@@ -48,7 +49,7 @@ var kinds = []error{
 	ErrDuplicateKey, ErrForeignKey, ErrInvalidValue, ErrTimeout, ErrNotFound, ErrClosed, ErrUnavailable, ErrNested,
 }
 
-// A DuplicateKeyError says which key was violated. It is an ErrDuplicateKey.
+// A DuplicateKeyError identifies the violated key. It is an ErrDuplicateKey.
 type DuplicateKeyError struct {
 	// Table is the name of the table, e.g. "admin".
 	Table string
@@ -67,8 +68,8 @@ func (e *DuplicateKeyError) Unwrap() error { return e.Err }
 // Is makes every DuplicateKeyError an ErrDuplicateKey.
 func (e *DuplicateKeyError) Is(target error) bool { return target == ErrDuplicateKey }
 
-// Translate adds the typed error that err stands for. It is the only place that knows the drivers' codes. An error
-// that is typed already, and one that does not come from the database, is returned as it is.
+// Translate adds the typed error for err. It is the only function that knows the drivers' codes. A
+// typed error, or one that is not from the database, is returned unchanged.
 func Translate(err error) error {
 	if err == nil {
 		return nil
@@ -116,7 +117,7 @@ func isConnectionError(err error) bool {
 			return true
 		}
 	}
-	// pgx reports a connection that was lost earlier with an unexported error.
+	// pgx reports a connection that was lost earlier by an unexported error.
 	return strings.Contains(err.Error(), "conn closed")
 }
 
@@ -143,8 +144,8 @@ func translateSQLite(err error, cause *sqlite.Error) error {
 	return err
 }
 
-// sqliteDuplicate reads the columns from the message, "UNIQUE constraint failed: admin.login_name", and names the
-// constraint as PostgreSQL would.
+// sqliteDuplicate parses the columns in the message, "UNIQUE constraint failed: admin.login_name",
+// and names the constraint like PostgreSQL.
 func sqliteDuplicate(err error, code int) error {
 	_, list, _ := strings.Cut(err.Error(), "constraint failed: ")
 	// The driver repeats the phrase, once from the code and once from the message.
@@ -195,9 +196,10 @@ func translatePostgres(err error, cause *pgconn.PgError) error {
 	return err
 }
 
-// mayBeCommitted reports whether a commit that was sent may have taken place although it failed: PostgreSQL did not say that
-// it rolled back. A fatal error tells of the end of the connection, and PostgreSQL may have committed before. What the driver
-// says of repeating the statement does not help: it forgets that it was sent when it finds the connection closed.
+// mayBeCommitted reports whether a failed commit may have taken place: PostgreSQL did not report a
+// rollback. A fatal error reports the end of the connection, and the commit may precede it. The
+// driver's information about retries does not help: it forgets that the statement was sent when the
+// connection is closed.
 func mayBeCommitted(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refused.Severity == "FATAL" || refused.Severity == "PANIC"
@@ -205,8 +207,8 @@ func mayBeCommitted(err error) bool {
 	return !errors.Is(err, errTxAborted)
 }
 
-// isConflict reports whether PostgreSQL gave up the transaction because of a concurrent one: running it again is
-// the remedy.
+// isConflict reports whether PostgreSQL aborted the transaction because of a concurrent one; it
+// must be retried.
 func isConflict(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")

@@ -17,7 +17,7 @@ import (
 // MigrationLock is the key of the lock, for tests that hold it.
 const MigrationLock int64 = migrationLock
 
-// MigrateTo makes an empty database one of an earlier version and runs statements on it.
+// MigrateTo migrates an empty database to an earlier version and runs statements on it.
 func MigrateTo(ctx context.Context, databaseURL string, version int64, statements ...string) (err error) {
 	loc, err := parseURL(databaseURL)
 	if err != nil {
@@ -50,13 +50,13 @@ func MigrateTo(ctx context.Context, databaseURL string, version int64, statement
 	return err
 }
 
-// Observing is what Write makes of a function for the observer.
+// Observing wraps a function like Write does for the observer.
 func (db *DB) Observing(fn WriteFunc) WriteFunc {
 	fn, _ = db.observing(fn)
 	return fn
 }
 
-// Dialer returns how connections to the hosts of a URL are opened.
+// Dialer returns the dial function for the hosts of a URL.
 func Dialer(databaseURL string) (pgconn.DialFunc, error) {
 	config, err := postgresConfig(databaseURL, Options{})
 	if err != nil {

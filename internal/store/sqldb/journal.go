@@ -4,30 +4,32 @@ package sqldb
 
 import "context"
 
-// A Journal belongs to one run of a Write function. Repositories note in it what they change.
+// A Journal records the changes of one run of a Write function. Repositories write to it.
 type Journal interface {
-	// Close is called when the function has returned nil, in its transaction. An error rolls everything back.
+	// Close is called in the transaction after the function has returned nil. An error rolls
+	// everything back.
 	Close(ctx context.Context, tx Tx) error
-	// Committed is called when the transaction of the journal that was closed last is committed.
+	// Committed is called when the transaction of the last closed journal is committed.
 	Committed()
 }
 
 type journalKey struct{}
 
-// WithJournal returns a context whose Write functions keep a journal. open is called at the beginning of each run of a
-// function, so that a run that is repeated begins with an empty one.
+// WithJournal returns a context whose Write functions keep a journal. open is called for each run
+// of a function, so that a retry begins with an empty one.
 func WithJournal(ctx context.Context, open func() Journal) context.Context {
 	return context.WithValue(ctx, journalKey{}, open)
 }
 
-// Journaled reports whether the Write functions of a context keep a journal, and so cannot be joined with those of others.
+// Journaled reports whether the Write functions of a context keep a journal, and so cannot be
+// combined with others.
 func Journaled(ctx context.Context) bool { return ctx.Value(journalKey{}) != nil }
 
-// JournalOf returns the journal of a transaction, nil if it keeps none.
+// JournalOf returns the journal of a transaction, or nil.
 func JournalOf(tx Tx) Journal { return tx.session().journal }
 
-// journaling makes fn keep the journal that ctx asks for. The second result takes the outcome of the transaction and
-// returns it.
+// journaling makes fn keep the journal of ctx. The second result must be called with the outcome of
+// the transaction and returns it.
 func journaling(ctx context.Context, fn WriteFunc) (WriteFunc, func(error) error) {
 	open, ok := ctx.Value(journalKey{}).(func() Journal)
 	if !ok {
@@ -52,15 +54,15 @@ func journaling(ctx context.Context, fn WriteFunc) (WriteFunc, func(error) error
 	}
 }
 
-// asItIs is what becomes of the outcome of a transaction without a journal.
+// asItIs returns the outcome of a transaction without a journal.
 func asItIs(err error) error { return err }
 
-// Observe lets Write functions keep a journal for somebody who wants to know what happens in this process, besides the one
-// that their context asks for. open is called for each run of a function; it returns nil if it wants no journal, which the
-// later runs of the same Write have none of either then.
+// Observe makes Write functions keep a second journal, for an observer of all transactions of this
+// process. open is called for each run of a function; if it returns nil, later runs of the same
+// Write have no journal either.
 func (db *DB) Observe(open func() Journal) { db.observer.Store(&open) }
 
-// ObserverOf returns the journal of a transaction that Observe asked for, nil if there is none.
+// ObserverOf returns the observer's journal of a transaction, or nil.
 func ObserverOf(tx Tx) Journal { return tx.session().observer }
 
 // observing is journaling for the observer of the database.

@@ -9,7 +9,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// TestNoObserverCostsNothing counts what a transaction allocates for an observer that wants no journal.
+// TestNoObserverCostsNothing counts the allocations of a transaction for an observer that wants no
+// journal.
 func TestNoObserverCostsNothing(t *testing.T) {
 	db := new(sqldb.DB)
 	db.Observe(func() sqldb.Journal { return nil })

@@ -10,16 +10,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockPoll is the pause between two attempts to get the lock.
+// lockPoll is the pause between attempts to lock.
 const lockPoll = 10 * time.Millisecond
 
-// lockFile locks the file at path, which it creates, and returns the function that unlocks it. The file stays:
-// whoever removed it could remove one that another process has just locked.
+// lockFile locks the file at path, creating it if necessary, and returns the function that unlocks
+// it. The file is not removed, because another process might just have locked it.
 func lockFile(ctx context.Context, path string, timeout time.Duration) (func(), error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	lock := flock.New(path)
-	locked, err := lock.TryLock() // A free lock is taken however short the time is.
+	locked, err := lock.TryLock() // A free lock is taken even with the shortest time-out.
 	if !locked && err == nil {
 		locked, err = lock.TryLockContext(limited, lockPoll)
 	}

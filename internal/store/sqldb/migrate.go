@@ -24,10 +24,10 @@ import (
 var migrationFiles embed.FS
 
 const (
-	// versionTable is where the migrations keep the version of the schema.
+	// versionTable is the table with the version of the schema.
 	versionTable = "schema_version"
-	// migrationLock is the key of the advisory lock under which PostgreSQL databases are migrated. Any number does as
-	// long as it stays the same.
+	// migrationLock is the key of the advisory lock for migrating PostgreSQL databases. It is
+	// arbitrary but must not change.
 	migrationLock = 0x6170702d736368
 )
 
@@ -43,8 +43,8 @@ func (e *NewerError) Error() string {
 		e.Database, e.Version, e.Known)
 }
 
-// engineFiles are the migrations of one engine. Most are for both; a name that ends in ".sqlite.sql" or ".postgres.sql" says
-// that the file is for one of them.
+// engineFiles are the migrations of one engine. Files ending in ".sqlite.sql" or ".postgres.sql"
+// are for one engine, the others for both.
 type engineFiles struct {
 	fs.FS
 	engine Engine
@@ -56,10 +56,10 @@ func (f engineFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isFor(f.engine, e.Name()) }), err
 }
 
-// engineSuffixes are how the names of migrations for one engine end.
+// engineSuffixes are the suffixes of migrations for one engine.
 var engineSuffixes = map[Engine]string{SQLite: ".sqlite.sql", PostgreSQL: ".postgres.sql"}
 
-// isFor reports whether the file of a migration is for an engine.
+// isFor reports whether a migration file is for an engine.
 func isFor(engine Engine, name string) bool {
 	for other, suffix := range engineSuffixes {
 		if other != engine && strings.HasSuffix(name, suffix) {
@@ -69,7 +69,7 @@ func isFor(engine Engine, name string) bool {
 	return true
 }
 
-// migrator brings one database to the newest version.
+// migrator migrates one database to the newest version.
 type migrator struct {
 	provider *goose.Provider
 	loc      location
@@ -93,7 +93,7 @@ func (m migrator) known() int64 {
 	return sources[len(sources)-1].Version
 }
 
-// check refuses a version that this program does not know.
+// check returns a *NewerError for a version that this program does not know.
 func (m migrator) check(version int64) error {
 	if known := m.known(); version > known {
 		return &NewerError{Database: m.loc.name, Version: version, Known: known}
@@ -101,7 +101,8 @@ func (m migrator) check(version int64) error {
 	return nil
 }
 
-// up applies what is missing. It checks the version again afterwards: a newer program may have migrated meanwhile.
+// up applies pending migrations. It checks the version again afterwards: a newer program may have
+// migrated concurrently.
 func (m migrator) up(ctx context.Context) error {
 	results, err := m.provider.Up(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (m migrator) up(ctx context.Context) error {
 	return m.check(version)
 }
 
-// currentVersion reads the version without creating or locking anything; 0 is an empty database.
+// currentVersion reads the version without creating or locking anything; 0 means an empty database.
 func currentVersion(ctx context.Context, db *sql.DB, tableQuery string) (int64, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, tableQuery).Scan(&tables); err != nil || tables == 0 {
@@ -129,7 +130,8 @@ func currentVersion(ctx context.Context, db *sql.DB, tableQuery string) (int64, 
 	return version.Int64, err
 }
 
-// migrateSQLite migrates under a lock on a file next to the database, which is free again when a process dies.
+// migrateSQLite migrates under a file lock next to the database, which is released when a process
+// dies.
 func migrateSQLite(ctx context.Context, loc location, o Options) (err error) {
 	unlock, err := lockFile(ctx, loc.path+".lock", o.LockTimeout)
 	if err != nil {
@@ -155,7 +157,7 @@ func migrateSQLite(ctx context.Context, loc location, o Options) (err error) {
 	if err := m.check(version); err != nil {
 		return err
 	}
-	// The library repeats its first statement for seconds when the file is locked, so the wait happens here.
+	// The library retries its first statement for seconds if the file is locked, so wait here.
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -174,10 +176,10 @@ func sqliteLocked(err error, loc location, o Options) error {
 	return err
 }
 
-// migratePostgres migrates under an advisory lock of the server. It uses connections without the time limits that
-// statements have later: a migration takes as long as it takes.
+// migratePostgres migrates under an advisory lock of the server. Its connections have no statement
+// time-outs, because a migration may take long.
 func migratePostgres(ctx context.Context, config *pgx.ConnConfig, loc location, o Options) (err error) {
-	// Nothing runs twice, and a pooler may be in between.
+	// No statement runs twice, and there may be a pooler.
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	db := sql.OpenDB(unlimitedConnector{stdlib.GetConnector(*config)})
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -202,8 +204,9 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, loc location, 
 	return errors.Join(m.up(ctx), unlock())
 }
 
-// lockMigration waits for the lock under which nodes migrate a PostgreSQL database. It belongs to a transaction of a
-// connection of its own: it is free again when a node dies, and does not stay with a server process of a pooler.
+// lockMigration waits for the lock for migrating a PostgreSQL database. The lock belongs to a
+// transaction on its own connection: it is released when a node dies, and does not stay with a
+// server process of a pooler.
 func lockMigration(ctx context.Context, db *sql.DB, timeout time.Duration) (unlock func() error, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

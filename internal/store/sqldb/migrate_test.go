@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestAuditMigration keeps the rows of the audit trail of version 12, also one that somebody made unreadable.
+// TestAuditMigration keeps the rows of the audit trail of version 12, including an unreadable one.
 func TestAuditMigration(t *testing.T) {
 	for engine, url := range map[string]func(testing.TB) string{"SQLite": storetest.SQLiteURL, "PostgreSQL": storetest.PostgreSQLURL} {
 		t.Run(engine, func(t *testing.T) {

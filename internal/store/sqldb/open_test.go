@@ -22,7 +22,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// engines are the databases that a test of Open needs empty.
+// engines are the databases for tests of Open, empty.
 var engines = []struct {
 	name   string
 	driver string
@@ -73,14 +73,14 @@ func TestOpenRefusesURLs(t *testing.T) {
 	}
 }
 
-// TestOpenHidesPasswords fails to open in several ways and looks for the password in all that is said.
+// TestOpenHidesPasswords fails to open in several ways and searches all output for the password.
 func TestOpenHidesPasswords(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	_ = listener.Close() // Nobody listens there from now on.
+	_ = listener.Close() // Nothing listens on this port now.
 	for _, password := range []string{"hunter2", "p%40ss%3Aword%2F", "a%20b"} {
 		for _, rest := range []string{"@" + address + "/app", "@" + address + "/app?sslmode=disable"} {
 			var log bytes.Buffer
@@ -123,7 +123,7 @@ func TestOpenTwice(t *testing.T) {
 				if db == nil {
 					continue
 				}
-				// They share the database: every one sees what the others wrote.
+				// They share the database: each sees the others' writes.
 				if err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Tx) error { return sqldb.BumpRevision(ctx, tx, "a") }); err != nil {
 					t.Error(err)
 				}
@@ -192,7 +192,7 @@ func TestOpenBadFiles(t *testing.T) {
 		"no such device":     "/dev/null/x/app.db",
 	}
 	if os.Geteuid() != 0 {
-		// Permissions do not bind root.
+		// Permissions do not apply to root.
 		closed := filepath.Join(folder, "closed")
 		if err := os.Mkdir(closed, 0o500); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestOpenBadFiles(t *testing.T) {
 	}
 }
 
-// TestOpenLockedDatabase has another process, as it were, hold the lock on an empty database.
+// TestOpenLockedDatabase locks an empty database like another process.
 func TestOpenLockedDatabase(t *testing.T) {
 	url := storetest.SQLiteURL(t)
 	raw := rawDB(t, "sqlite", url)
@@ -241,7 +241,7 @@ func TestOpenLockedDatabase(t *testing.T) {
 	storetest.Open(t, sqldb.Options{URL: url})
 }
 
-// TestOpenWaitsForMigration has somebody else hold the migration lock of an empty database.
+// TestOpenWaitsForMigration holds the migration lock of an empty database.
 func TestOpenWaitsForMigration(t *testing.T) {
 	url := storetest.PostgreSQLURL(t)
 	raw := rawDB(t, "pgx", url)
@@ -264,14 +264,15 @@ func TestOpenWaitsForMigration(t *testing.T) {
 	storetest.Open(t, sqldb.Options{URL: url})
 }
 
-// TestFilesArePrivate proves that nobody but the owner reads the data, whatever the folder allows.
+// TestFilesArePrivate proves that only the owner can read the data, whatever the permissions of the
+// folder.
 func TestFilesArePrivate(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(folder, "app.db")
-	if err := os.WriteFile(path, nil, 0o644); err != nil { // as an older version would have made it
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // as an older version created it
 		t.Fatal(err)
 	}
 	db, err := sqldb.Open(t.Context(), sqldb.Options{URL: "sqlite:" + path, Logger: slog.New(slog.DiscardHandler)})

@@ -7,21 +7,21 @@ import (
 	"fmt"
 )
 
-// Optimize renews what SQLite knows of the sizes of its tables if they changed much, so that it chooses good indexes. It
-// looks at a sample of the rows and takes milliseconds. PostgreSQL does that by itself.
+// Optimize updates SQLite's statistics if the sizes of its tables changed much, so that it chooses
+// good indexes. It samples the rows and takes milliseconds. PostgreSQL does this automatically.
 func (db *DB) Optimize(ctx context.Context) error {
 	if db.kind != SQLite {
 		return nil
 	}
 	err := db.Write(ctx, func(ctx context.Context, tx Tx) error {
-		// 0x10000 takes in all tables, whichever this connection used, 0x10 looks at a sample, 2 is ANALYZE where it is of use.
+		// 0x10000 includes all tables, 0x10 limits the sample, 2 is ANALYZE where useful.
 		_, err := Exec(ctx, tx, New("PRAGMA optimize=0x10012"))
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("renew the statistics of the database: %w", err)
 	}
-	// A connection reads the statistics when it is made.
+	// A connection reads the statistics when it is opened.
 	db.read.SetMaxIdleConns(0)
 	db.read.SetMaxIdleConns(sqliteReaders())
 	return nil

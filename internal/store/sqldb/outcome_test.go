@@ -13,7 +13,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestUnknownOutcome cuts connections during the commit: nobody takes such a transaction for rolled back.
+// TestUnknownOutcome closes connections during the commit: such a transaction is not reported as
+// rolled back.
 func TestUnknownOutcome(t *testing.T) {
 	cutter := storetest.NewCutter(t, storetest.MigratedURL(t))
 	db := storetest.Open(t, sqldb.Options{URL: cutter.URL(), Timeout: time.Minute})

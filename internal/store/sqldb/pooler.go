@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// execModeParameter is the parameter of a URL that says how the driver runs statements.
+// execModeParameter is the URL parameter for how the driver runs statements.
 const execModeParameter = "default_query_exec_mode"
 
-// A sessionLimit is a setting of PostgreSQL that bounds statements and transactions of a connection.
+// A sessionLimit is a PostgreSQL setting that limits statements and transactions of a connection.
 type sessionLimit struct {
 	name   string
 	millis int64
@@ -33,10 +33,10 @@ func sessionLimits(o Options) []sessionLimit {
 	}
 }
 
-// limitSessions completes the configuration of the connections with their limits, which PostgreSQL is told when a connection
-// begins. A pooler such as PgBouncer gives a client another server process for each transaction and refuses or drops such
-// settings: its server processes must have the limits already, which is checked. Statements are not prepared by name then,
-// because the next server process does not know the name.
+// limitSessions adds the limits to the configuration of the connections, as startup parameters. A
+// pooler such as PgBouncer gives a client another server process for each transaction and refuses
+// or drops such settings: its server processes must have the limits already, which is checked. Then
+// statements are not prepared by name, because the next server process does not know the name.
 func limitSessions(ctx context.Context, config *pgx.ConnConfig, o Options) error {
 	setup := config.Copy()
 	setup.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -72,21 +72,22 @@ func connectQuery(o Options) string {
 	return strings.Join(list, "; ")
 }
 
-// namesExecMode reports whether the URL says how to run statements. Poolers that know prepared statements exist.
+// namesExecMode reports whether the URL defines how to run statements. Some poolers support
+// prepared statements.
 func namesExecMode(text string) bool {
 	parsed, err := url.Parse(text)
 	return err == nil && parsed.Query().Has(execModeParameter)
 }
 
-// inspectSession reports whether a pooler is in between and which limits its sessions have. A pooler invents the process
-// number that it tells a client, because the client has no server process of its own.
+// inspectSession reports whether there is a pooler and which limits its sessions have. A pooler
+// invents the process number for a client, which has no server process of its own.
 func inspectSession(ctx context.Context, config *pgx.ConnConfig) (pooled bool, limits map[string]int64, err error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return false, nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	// A pooler that takes the server process away after each statement refuses this.
+	// A pooler in statement mode refuses this.
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return false, nil, err
@@ -112,7 +113,8 @@ func inspectSession(ctx context.Context, config *pgx.ConnConfig) (pooled bool, l
 	return true, limits, err
 }
 
-// unlimitedConnector makes connections whose transactions take as long as they take, whatever the limits of the session are.
+// unlimitedConnector opens connections whose transactions have no time-outs, whatever the limits of
+// the session are.
 type unlimitedConnector struct{ driver.Connector }
 
 // Connect implements driver.Connector.

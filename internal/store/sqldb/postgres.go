@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a transaction that loses against others is run.
+	// maxAttempts bounds how often a conflicting transaction is run.
 	maxAttempts = 100
-	// maxBackoff bounds the random pause between two attempts.
+	// maxBackoff bounds the random pause between attempts.
 	maxBackoff = 50 * time.Millisecond
 )
 
@@ -67,7 +67,8 @@ func openPostgres(ctx context.Context, loc location, o Options) (*DB, error) {
 func postgresConfig(url string, o Options) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		// The original error carries the whole URL, so only its text goes on, and failure redacts that.
+		// The original error contains the whole URL, so only its text is used, and failure redacts
+		// that.
 		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
 	}
 	config.RuntimeParams["standard_conforming_strings"] = "on"
@@ -85,7 +86,7 @@ func postgresConfig(url string, o Options) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// openPool opens connections when they are needed.
+// openPool returns a pool that opens connections on demand.
 func openPool(config pgx.ConnConfig, o Options) *sql.DB {
 	pool := stdlib.OpenDB(config)
 	pool.SetMaxOpenConns(o.MaxConnections)
@@ -105,7 +106,8 @@ func (e *postgresEngine) stop() {
 	e.running.Wait()
 }
 
-// write runs fn in a serialisable transaction and again, after a short random pause, when it lost against another.
+// write runs fn in a serialisable transaction and retries it, after a short random pause, after a
+// conflict.
 func (e *postgresEngine) write(ctx context.Context, fn WriteFunc, p *probe) error {
 	e.mu.Lock()
 	if e.closing.Err() != nil {
@@ -151,7 +153,7 @@ func (e *postgresEngine) pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// attempt runs fn once. The deferred rollback also serves a function that panics.
+// attempt runs fn once. The deferred rollback also handles a panic.
 func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (err error) {
 	conn, err := e.acquire(ctx)
 	if err != nil {
@@ -190,7 +192,7 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 	return nil
 }
 
-// acquire waits for a free connection, at most as long as a queued write of the other engine would.
+// acquire waits for a free connection, at most as long as SQLite's queue would.
 func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
 	e.counters.queue.Add(1)
 	defer e.counters.queue.Add(-1)
@@ -205,9 +207,9 @@ func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
 	return conn, err
 }
 
-// commit has a time limit of its own: a function that used up nearly all of its time must not leave the outcome of
-// its commit unknown. PostgreSQL answers the commit of a failed transaction with a rollback and no error. The last
-// rows travel with it.
+// commit has a time limit of its own, so that a function that used nearly all of its time does not
+// leave the outcome unknown. PostgreSQL answers the commit of a failed transaction with a rollback
+// and no error. The last rows are sent with it.
 func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []lastRow) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
 	defer cancel()
@@ -231,7 +233,8 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []last
 	return err
 }
 
-// commitWith inserts the last rows and commits, in one round trip. If one cannot be inserted the commit is not carried out.
+// commitWith inserts the last rows and commits, in one round trip. If a row cannot be inserted, it
+// does not commit.
 func commitWith(ctx context.Context, server *pgx.Conn, last []lastRow) (tag pgconn.CommandTag, err error) {
 	if len(last) == 0 {
 		return server.Exec(ctx, "COMMIT")
@@ -251,7 +254,8 @@ func commitWith(ctx context.Context, server *pgx.Conn, last []lastRow) (tag pgco
 	return results.Exec()
 }
 
-// rollback ends the transaction, whatever state it is in. A connection that cannot is closed, which does the same.
+// rollback ends the transaction in any state. If that fails, it closes the connection, which has
+// the same effect.
 func (e *postgresEngine) rollback(conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.options.LockTimeout)
 	defer cancel()

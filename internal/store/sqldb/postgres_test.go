@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestConnectionLost checks that a connection which the server closed costs one call at most.
+// TestConnectionLost checks that a connection closed by the server fails at most one call.
 func TestConnectionLost(t *testing.T) {
 	url := storetest.PostgreSQLURL(t)
 	db := storetest.Open(t, sqldb.Options{URL: url, MaxConnections: 3})
@@ -38,7 +38,7 @@ func TestConnectionLost(t *testing.T) {
 	wantRevision(t, db, "b", 1)
 }
 
-// TestRetries makes two transactions conflict for certain: each reads before either writes.
+// TestRetries makes two transactions conflict: each reads before either writes.
 func TestRetries(t *testing.T) {
 	db := storetest.PostgreSQL(t)
 	if err := db.Write(t.Context(), bump("a")); err != nil {
@@ -74,7 +74,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRowLock checks that a lock which another client holds is waited for no longer than allowed.
+// TestRowLock checks that waiting for another client's lock is bounded.
 func TestRowLock(t *testing.T) {
 	url := storetest.PostgreSQLURL(t)
 	db := storetest.Open(t, sqldb.Options{URL: url, LockTimeout: 60 * time.Millisecond})
@@ -99,7 +99,7 @@ func TestRowLock(t *testing.T) {
 	}
 }
 
-// TestWithin checks that reads which take too long end in the database too, and leave their connection to others.
+// TestWithin checks that slow reads are cancelled in the database and release their connection.
 func TestWithin(t *testing.T) {
 	url := storetest.PostgreSQLURL(t)
 	db := storetest.Open(t, sqldb.Options{URL: url, MaxConnections: 1})
@@ -148,7 +148,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestPoolWait checks that a caller which waits for a connection can go away.
+// TestPoolWait checks that waiting for a connection can be cancelled.
 func TestPoolWait(t *testing.T) {
 	db := storetest.Open(t, sqldb.Options{URL: storetest.PostgreSQLURL(t), MaxConnections: 1})
 	release := holdWriter(t, db)

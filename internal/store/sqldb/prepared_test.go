@@ -38,7 +38,8 @@ func sqliteConnOf(t *testing.T) *sql.Conn {
 	return conn
 }
 
-// TestSQLiteKeepsStatementsPrepared checks that a text is prepared once for each connection, and that old ones go.
+// TestSQLiteKeepsStatementsPrepared checks that a text is prepared once per connection, and that
+// old ones are evicted.
 func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
 	conn := sqliteConnOf(t)
 	kept := func() (n int, first driver.Stmt) {
@@ -74,8 +75,9 @@ func TestSQLiteKeepsStatementsPrepared(t *testing.T) {
 	query("SELECT ?", 3)
 }
 
-// TestSQLiteCompilesOnce checks that SQLite, too, compiles a text once, whatever is bound. Of bare parameters it would look
-// at the values of a limit and of what a column without an index equals, and compile the statement again at each run.
+// TestSQLiteCompilesOnce checks that SQLite compiles a text once, whatever is bound. With bare
+// parameters it would look at the values of a limit and of unindexed columns, and recompile the
+// statement for each run.
 func TestSQLiteCompilesOnce(t *testing.T) {
 	conn := sqliteConnOf(t)
 	if _, err := conn.ExecContext(t.Context(), "CREATE TABLE number (id integer PRIMARY KEY, name text)"); err != nil {

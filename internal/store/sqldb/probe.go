@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// A probe watches one transaction for flight recordings. A nil probe does nothing.
+// A probe measures one transaction for flight recordings. A nil probe does nothing.
 type probe struct {
 	start time.Time
 
@@ -21,7 +21,7 @@ type probe struct {
 	slowestTime time.Duration
 }
 
-// begin notes that the transaction has its turn or its connection. Only the first time counts.
+// begin records the first time that the transaction got its turn or its connection.
 func (p *probe) begin() {
 	if p == nil {
 		return
@@ -33,7 +33,7 @@ func (p *probe) begin() {
 	}
 }
 
-// statement notes that a statement begins; the result is called when it ends.
+// statement records the begin of a statement; end must be called at its end.
 func (p *probe) statement(query string) (end func()) {
 	if p == nil {
 		return func() {}
@@ -50,7 +50,7 @@ func (p *probe) statement(query string) (end func()) {
 	}
 }
 
-// record tells recordings of the transaction, if it took long enough for one of them.
+// record emits the event of the transaction, if it took longer than a recording's threshold.
 func (p *probe) record(engine Engine, write bool, err error) {
 	took := time.Since(p.start)
 	if !event.Wants(event.KindSQLTransaction, took) {

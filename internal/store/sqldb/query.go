@@ -13,36 +13,37 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Exec runs a statement and returns how many rows it changed.
+// Exec runs a statement and returns the number of changed rows.
 func Exec(ctx context.Context, tx Tx, s SQL) (changed int64, err error) {
 	return tx.session().exec(ctx, s)
 }
 
-// ExecAll runs statements one after the other and returns how many rows they changed together. PostgreSQL gets all of
-// them at once.
+// ExecAll runs statements in order and returns their total number of changed rows. They are sent to
+// PostgreSQL together.
 func ExecAll(ctx context.Context, tx Tx, list []SQL) (changed int64, err error) {
 	return tx.session().execAll(ctx, list)
 }
 
-// InsertLast inserts a row after everything else that the function does, right before the commit, whose error is its error
-// then. The statement is head and row, the text of its values, which are int64, string, []byte that is not empty or nil. PostgreSQL gets it together with the commit; on SQLite the
-// rows of all functions that share a commit are inserted by a few statements.
+// InsertLast inserts a row at the end of the function, right before the commit, which returns its
+// error. The statement is head and row, the text of its values, which are int64, string, non-empty
+// []byte or nil. PostgreSQL gets it together with the commit; on SQLite the rows of all functions
+// that share a commit are inserted by a few statements.
 func InsertLast(tx Tx, head, row string, args []any) error {
 	return tx.session().insertLast(lastRow{head, row, args})
 }
 
-// QueryBoth is Query for two statements, which PostgreSQL gets at once.
+// QueryBoth is Query for two statements, which are sent to PostgreSQL together.
 func QueryBoth(ctx context.Context, tx Tx, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {
 	return tx.session().queryBoth(ctx, first, scanFirst, second, scanSecond)
 }
 
-// Query runs a statement and hands each row of its result to scan. An error of scan ends it. No other statement may run
-// until Query returns.
+// Query runs a statement and calls scan for each row of its result. An error of scan ends it. No
+// other statement may run until Query returns.
 func Query(ctx context.Context, r Reader, s SQL, scan func(Row) error) error {
 	return r.session().query(ctx, s, scan)
 }
 
-// List runs a statement and returns the one column of its result. The list is never nil.
+// List runs a statement and returns the single column of its result. The list is never nil.
 func List[T any](ctx context.Context, r Reader, s SQL) ([]T, error) {
 	list := []T{}
 	err := Query(ctx, r, s, func(row Row) error {
@@ -59,7 +60,8 @@ func List[T any](ctx context.Context, r Reader, s SQL) ([]T, error) {
 	return list, nil
 }
 
-// First runs a statement and reads the first row of its result into dest. Without a row the error is an ErrNotFound.
+// First runs a statement and scans the first row of its result into dest. It returns ErrNotFound if
+// there is no row.
 func First(ctx context.Context, r Reader, s SQL, dest ...any) error {
 	found := false
 	err := Query(ctx, r, s, func(row Row) error {
@@ -75,9 +77,9 @@ func First(ctx context.Context, r Reader, s SQL, dest ...any) error {
 	return err
 }
 
-// Within runs a scan that takes no longer than limit, its wait for others included, and reports whether it came to its end.
-// PostgreSQL itself ends the statement that takes longer: one that is cancelled from here costs its connection, and may go
-// on without it. Inside of a transaction, which that would end, nothing is run.
+// Within runs a scan for at most limit, including waiting, and reports whether it was completed.
+// PostgreSQL itself cancels a slow statement: cancelling it from here would cost the connection and
+// might not stop it. Inside a transaction, which the cancellation would abort, nothing is run.
 func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx context.Context, r Reader) error) (ended bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -105,7 +107,7 @@ func Within(ctx context.Context, r Reader, limit time.Duration, fn func(ctx cont
 	return ended, err
 }
 
-// limited runs fn in a transaction of PostgreSQL whose statements it ends at the deadline.
+// limited runs fn in a transaction whose statements PostgreSQL cancels at the deadline.
 func (s session) limited(ctx context.Context, pool *sql.DB, deadline time.Time, fn func(ctx context.Context, r Reader) error) (ended bool, err error) {
 	limit := time.Until(deadline)
 	if limit < time.Millisecond { // PostgreSQL counts in milliseconds.
@@ -119,7 +121,7 @@ func (s session) limited(ctx context.Context, pool *sql.DB, deadline time.Time, 
 	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(milliseconds(limit), 10)); err != nil {
 		return false, err
 	}
-	// A statement that fails fails the transaction, so that no other server runs it instead.
+	// A failed statement fails the transaction, so no other server may run it instead.
 	s.conn, s.spare = tx, nil
 	err = fn(ctx, &s)
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == "57014" {
@@ -128,8 +130,8 @@ func (s session) limited(ctx context.Context, pool *sql.DB, deadline time.Time, 
 	return true, err
 }
 
-// Explain returns the text of the first statement that find runs, whose result it does not get, and the plan that the
-// engine makes for it, line by line. PostgreSQL executes it and says how many rows each step has.
+// Explain returns the text of the first statement that find runs, which gets no result, and the
+// engine's plan for it, line by line. PostgreSQL executes it and reports the rows of each step.
 func Explain(ctx context.Context, r Reader, find func(ctx context.Context, r Reader) error) (text string, plan []string, err error) {
 	s := *r.session()
 	s.explain = &explanation{}

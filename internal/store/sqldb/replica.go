@@ -16,21 +16,22 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// DefaultMaxReplicaLag is used if Options.MaxReplicaLag is zero.
+// DefaultMaxReplicaLag is the default of Options.MaxReplicaLag.
 const DefaultMaxReplicaLag = time.Second
 
 const (
-	// replicaInterval is how often a replica is looked at.
+	// replicaInterval is the interval of checks of a replica.
 	replicaInterval = time.Second
-	// maxReplicaPause bounds the pause between two questions whether a replica has caught up.
+	// maxReplicaPause bounds the pause between checks whether a replica has caught up.
 	maxReplicaPause = 20 * time.Millisecond
-	// maxPositions is how many positions of the primary are remembered, one for each look.
+	// maxPositions is how many positions of the primary are kept, one per check.
 	maxPositions = 600
 )
 
-// A replica is a PostgreSQL server that follows the primary by streaming replication. It serves the reads of contexts that
-// WithReplica made. Such a read sees everything that was committed on the primary before: it waits until the replica has
-// got that far. If the replica is gone, follows nobody or is too far behind, the primary serves the read.
+// A replica is a PostgreSQL server that follows the primary by streaming replication. It serves the
+// reads of contexts from WithReplica. Such a read sees everything that was committed on the primary
+// before: it waits until the replica has caught up. If the replica is down, not following or too
+// far behind, the primary serves the read.
 type replica struct {
 	primary   *sql.DB
 	config    *pgx.ConnConfig
@@ -43,39 +44,40 @@ type replica struct {
 	done chan struct{}
 
 	mu sync.Mutex
-	// pool is nil until the replica answered for the first time.
+	// pool is nil until the replica has answered once.
 	pool *sql.DB
-	// reason says why the replica is not used; nil if it is.
+	// reason is why the replica is not used, or nil.
 	reason error
 	lag    time.Duration
-	// positions has where the primary was, the oldest first.
+	// positions are past positions of the primary, the oldest first.
 	positions []position
 }
 
-// A position is where the log of the primary ended at a time.
+// A position is the end of the primary's log at a time.
 type position struct {
 	at  time.Time
 	lsn int64
 }
 
-// ReplicaState says how a replica is.
+// ReplicaState is the state of a replica.
 type ReplicaState struct {
-	// Fault says why reads go to the primary instead; "" if they do not. It names no address, which the log does.
+	// Fault is why reads go to the primary, or "". It contains no address; the log does.
 	Fault string
-	// Lag is how far the replica is behind. Less than a second counts as nothing.
+	// Lag is how far the replica is behind; less than a second is reported as 0.
 	Lag time.Duration
-	// Reads counts the requests that the replica served, Fallbacks those that the primary served in its place.
+	// Reads counts the requests that the replica served, Fallbacks those that the primary served
+	// instead.
 	Reads, Fallbacks uint64
 }
 
-// A replicaFault is why a replica is not used, in a sentence that anybody may read.
+// A replicaFault is why a replica is not used, in a sentence without secrets.
 type replicaFault string
 
 func (f replicaFault) Error() string { return string(f) }
 
 const errReplicaUnknown replicaFault = "it has not answered yet"
 
-// startReplica begins to look after the replica of the options. It does not wait for it.
+// startReplica starts monitoring the configured replica, without waiting for it.
 func (db *DB) startReplica(o Options) error {
 	config, err := postgresConfig(o.ReplicaURL, o)
 	if err != nil {
@@ -100,7 +102,7 @@ func (db *DB) startReplica(o Options) error {
 	return nil
 }
 
-// close ends what startReplica began. The last read has ended.
+// close stops the monitoring. All reads must have ended.
 func (r *replica) close() error {
 	r.stop()
 	<-r.done
@@ -120,7 +122,7 @@ func (r *replica) run(ctx context.Context) {
 	}
 }
 
-// look finds out whether the replica can be used.
+// look checks whether the replica can be used.
 func (r *replica) look(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, max(r.options.MaxReplicaLag, replicaInterval))
 	defer cancel()
@@ -134,7 +136,7 @@ func (r *replica) look(ctx context.Context) {
 	r.set(lag, err)
 }
 
-// set notes how the replica is, and logs whether it is used if that has changed.
+// set records the state of the replica, and logs changes.
 func (r *replica) set(lag time.Duration, reason error) {
 	r.mu.Lock()
 	before := r.reason
@@ -148,7 +150,8 @@ func (r *replica) set(lag time.Duration, reason error) {
 	}
 }
 
-// failed is told of an error of a statement on the replica. It reports whether the primary is to run the statement.
+// failed handles an error of a statement on the replica. It reports whether to run the statement on
+// the primary.
 func (r *replica) failed(err error) bool {
 	if errors.Is(Translate(err), ErrUnavailable) {
 		r.mu.Lock()
@@ -192,7 +195,8 @@ func (r *replica) measure(ctx context.Context) (lag time.Duration, err error) {
 	return r.behind(now, replayed), nil
 }
 
-// behind remembers a position of the primary and returns for how long the replica has not got to one.
+// behind records a position of the primary and returns the age of the oldest one that the replica
+// has not reached.
 func (r *replica) behind(now position, replayed int64) time.Duration {
 	if len(r.positions) < maxPositions {
 		r.positions = append(r.positions, now)
@@ -208,7 +212,7 @@ func (r *replica) behind(now position, replayed int64) time.Duration {
 
 // connect returns the pool of connections.
 func (r *replica) connect(ctx context.Context) (*sql.DB, error) {
-	if r.pool != nil { // Nobody else changes it.
+	if r.pool != nil { // Only this goroutine changes it.
 		return r.pool, nil
 	}
 	config := r.config.Copy()
@@ -235,15 +239,15 @@ func (r *replica) state() ReplicaState {
 	return state
 }
 
-// usable returns the pool if the replica is used.
+// usable returns the pool; ok is false if the replica must not be used.
 func (r *replica) usable() (*sql.DB, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pool, r.reason == nil
 }
 
-// await waits until the replica has everything that is committed on the primary now. It returns nil if the primary has to
-// serve the read.
+// await waits until the replica has everything committed on the primary now. It returns nil if the
+// primary must serve the read.
 func (r *replica) await(ctx context.Context) *session {
 	pool, ok := r.usable()
 	if !ok || !r.catchUp(ctx, pool) {
@@ -280,22 +284,22 @@ func (r *replica) catchUp(ctx context.Context, pool *sql.DB) bool {
 	}
 }
 
-// A replicaRead is what became of the wait for the replica in the reads of a context.
+// A replicaRead is the result of waiting for the replica for a context.
 type replicaRead struct {
 	await   sync.Once
-	session *session    // session is the replica's if it has caught up; it is set by await.
-	wrote   atomic.Bool // wrote says that the primary has something that the replica may not have.
+	session *session    // the replica's if it has caught up; set by await
+	wrote   atomic.Bool // true if the primary may have data that the replica lacks
 }
 
 type replicaKey struct{}
 
-// WithReplica returns a context whose reads may be served by the replica. They see what was committed before the first of
-// them. A context in which something was written reads from the primary from then on.
+// WithReplica returns a context whose reads the replica may serve. They see what was committed
+// before the first of them. After a write in the context, later reads use the primary.
 func WithReplica(ctx context.Context) context.Context {
 	return context.WithValue(ctx, replicaKey{}, &replicaRead{})
 }
 
-// readerFor returns what serves the reads of a context.
+// readerFor returns the session for the reads of a context.
 func (db *DB) readerFor(ctx context.Context) *session {
 	read, ok := ctx.Value(replicaKey{}).(*replicaRead)
 	if !ok || db.replica == nil || read.wrote.Load() {
@@ -308,14 +312,14 @@ func (db *DB) readerFor(ctx context.Context) *session {
 	return read.session
 }
 
-// wrote makes later reads of a context go to the primary.
+// wrote makes later reads of a context use the primary.
 func wrote(ctx context.Context) {
 	if read, ok := ctx.Value(replicaKey{}).(*replicaRead); ok {
 		read.wrote.Store(true)
 	}
 }
 
-// Replica returns how the replica is; false if there is none.
+// Replica returns the state of the replica; the boolean is false if there is none.
 func (db *DB) Replica() (ReplicaState, bool) {
 	if db.replica == nil {
 		return ReplicaState{}, false

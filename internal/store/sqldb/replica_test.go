@@ -36,7 +36,7 @@ func (l *log) count(text string) int {
 	return strings.Count(l.b.String(), text)
 }
 
-// awaitReplica waits until the replica is used, or is not, for a reason.
+// awaitReplica waits until the replica is used, or unused for a reason.
 func awaitReplica(t *testing.T, db *sqldb.DB, fault string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -52,7 +52,7 @@ func awaitReplica(t *testing.T, db *sqldb.DB, fault string) {
 	}
 }
 
-// look reads the revision "a" and whether the server that answers follows another one.
+// look reads the revision "a" and whether the answering server is a replica.
 func look(t *testing.T, ctx context.Context, db *sqldb.DB) (revision int64, onReplica bool) { //nolint:revive // The context may be one that a replica serves.
 	t.Helper()
 	err := db.Read(ctx, func(ctx context.Context, r sqldb.Reader) error {
@@ -66,8 +66,7 @@ func look(t *testing.T, ctx context.Context, db *sqldb.DB) (revision int64, onRe
 
 func raise(ctx context.Context, tx sqldb.Tx) error { return sqldb.BumpRevision(ctx, tx, "a") }
 
-// TestReplica reads from a server that follows the primary by streaming replication, while it is well, behind, gone and
-// promoted.
+// TestReplica reads from a replica that is up to date, behind, down and promoted.
 func TestReplica(t *testing.T) {
 	primary := storetest.StartServer(t)
 	follower := primary.StartReplica(t)
@@ -135,7 +134,7 @@ func TestReplica(t *testing.T) {
 	awaitReplica(t, db, "")
 	wantOn(true)
 
-	// In the middle of a request it is gone.
+	// It fails during a request.
 	ctx = sqldb.WithReplica(t.Context())
 	look(t, ctx, db)
 	follower.Stop(t)
@@ -163,7 +162,8 @@ func TestReplica(t *testing.T) {
 	wantOn(false)
 }
 
-// writeBesideRead writes in a context, a read of which waits for a replica that is behind: the write does not.
+// writeBesideRead writes in a context with a read that waits for a lagging replica: the write does
+// not wait.
 func writeBesideRead(t *testing.T, db *sqldb.DB, following *sql.DB) {
 	t.Helper()
 	var begin time.Time
@@ -197,7 +197,7 @@ func writeBesideRead(t *testing.T, db *sqldb.DB, following *sql.DB) {
 	cancel()
 }
 
-// TestForeignReplica has a replica of another database.
+// TestForeignReplica configures a replica of another database.
 func TestForeignReplica(t *testing.T) {
 	primary, other := storetest.StartServer(t), storetest.StartForeignServer(t)
 	follower := other.StartReplica(t)

@@ -9,8 +9,8 @@ import (
 	"fmt"
 )
 
-// BumpRevision adds one to the named counter in the transaction of a change, so that whoever caches what was changed
-// sees a new number as soon as, and only if, the change is committed.
+// BumpRevision increments the named counter in the transaction of a change, so that caches see a
+// new number if and only if the change is committed.
 func BumpRevision(ctx context.Context, tx Tx, name string) error {
 	_, err := Exec(ctx, tx, New("INSERT INTO revision AS r (name, value) VALUES (?, 1) "+
 		"ON CONFLICT (name) DO UPDATE SET value = r.value + 1", name))
@@ -27,8 +27,9 @@ func revisionQuery(engine Engine) string {
 	return "SELECT value FROM revision WHERE name = ?"
 }
 
-// Revision returns the named counter as last committed; one that was never bumped is 0. It is one statement on
-// connections that SQLite keeps for it alone: cheap enough to ask before every use of a cache.
+// Revision returns the last committed value of the named counter; 0 if it was never incremented. It
+// is one statement on dedicated connections of SQLite, cheap enough to run before every use of a
+// cache.
 func (db *DB) Revision(ctx context.Context, name string) (int64, error) {
 	if err := db.enter(); err != nil {
 		return 0, err
@@ -41,7 +42,7 @@ func (db *DB) Revision(ctx context.Context, name string) (int64, error) {
 		return 0, fmt.Errorf("read revision: %w", err)
 	}
 	if db.kind == SQLite {
-		// A reader waits for nobody there, and watching a context would cost more than the query itself.
+		// Readers do not block there, and watching a context would cost more than the query.
 		ctx = context.Background()
 	} else {
 		var cancel context.CancelFunc

@@ -7,15 +7,16 @@ import (
 	"errors"
 )
 
-// A Row is one row of a result, valid until the function that it is handed to returns.
+// A Row is one row of a result, valid until the function that receives it returns.
 type Row interface {
 	Scan(dest ...any) error
 }
 
-// sqlRow reads integers itself, most of which are ids: database/sql makes a text of each and parses it.
+// sqlRow scans integers itself, most of which are ids: database/sql formats and parses each as
+// text.
 type sqlRow struct {
 	*sql.Rows
-	// dest is where the columns of a row go.
+	// dest are the destinations of the columns.
 	dest []any
 }
 
@@ -30,7 +31,7 @@ func (r *sqlRow) Scan(dest ...any) error {
 	return r.Rows.Scan(r.dest...)
 }
 
-// integer is an int64 that reads itself.
+// integer is an int64 that scans itself.
 type integer int64
 
 var errNoInteger = errors.New("converting NULL to int64 is unsupported")

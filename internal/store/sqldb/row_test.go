@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestIntegers checks that what is read into an int64 is converted and refused as database/sql does it.
+// TestIntegers checks that scanning into an int64 behaves like database/sql.
 func TestIntegers(t *testing.T) {
 	db := storetest.SQLite(t)
 	for _, test := range []struct {

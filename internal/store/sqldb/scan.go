@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// maxScans is how many scans run at a time: half of the processors that SQLite shares with the server, a quarter of the
-// connections to PostgreSQL.
+// maxScans is the number of concurrent scans: half of the processors that SQLite shares with the
+// server, a quarter of the connections to PostgreSQL.
 func maxScans(kind Engine, o Options) int {
 	if kind == SQLite {
 		return max(1, runtime.GOMAXPROCS(0)/2)
@@ -17,13 +17,14 @@ func maxScans(kind Engine, o Options) int {
 	return max(1, o.MaxConnections/4)
 }
 
-// Scan is Read for what goes through many rows, such as statistics. A few scans run at a time and leave processors and
-// connections to reads of single rows; the others wait for their turn.
+// Scan is Read for functions that read many rows, such as statistics. The number of concurrent
+// scans is limited, which leaves processors and connections to other reads; further ones wait.
 func (db *DB) Scan(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
 	return db.Read(ctx, func(ctx context.Context, r Reader) error { return Scan(ctx, r, fn) })
 }
 
-// Scan runs a scan that is a part of a Read. Inside of a transaction, which others may wait for, it does not wait.
+// Scan runs a scan within a Read. Inside a transaction, which others may wait for, it does not
+// wait.
 func Scan(ctx context.Context, r Reader, fn func(ctx context.Context, r Reader) error) error {
 	end, err := r.session().beginScan(ctx)
 	if err != nil {
@@ -33,7 +34,7 @@ func Scan(ctx context.Context, r Reader, fn func(ctx context.Context, r Reader) 
 	return fn(ctx, r)
 }
 
-// beginScan waits until a scan may run. The caller calls end after it.
+// beginScan waits until a scan may run. The caller must call end after it.
 func (s *session) beginScan(ctx context.Context) (end func(), err error) {
 	if s.tx != nil || s.scans == nil {
 		return func() {}, nil

@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestScansLeaveRoom starts as many scans as may run at a time and proves that another one waits, that its caller may
-// give up, and that other reads and writes wait for none of them.
+// TestScansLeaveRoom starts the maximum number of scans and proves that another one waits, that its
+// caller may cancel, and that other reads and writes do not wait.
 func TestScansLeaveRoom(t *testing.T) {
 	test := func(t *testing.T, db *sqldb.DB, most int) {
 		one := func(ctx context.Context, r sqldb.Reader) error {

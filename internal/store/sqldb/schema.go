@@ -17,24 +17,25 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// MessagePartitionPrefix is how the names of the partitions of the table message begin on PostgreSQL.
+// MessagePartitionPrefix is the prefix of the partitions of the table message on PostgreSQL.
 const MessagePartitionPrefix = "message_part_"
 
-// A Schema is what a database holds, as Inspect finds it.
+// A Schema is the result of Inspect.
 type Schema struct {
 	Engine Engine
-	// Database names the database without a password.
+	// Database identifies the database, without a password.
 	Database string
 	// Version is the version of the schema, 0 for an empty database; Known is the newest one of this program.
 	Version, Known int64
-	// Pending are the names of the migrations that the database lacks, in their order.
+	// Pending are the names of the pending migrations, in order.
 	Pending []string
-	// Rows has the number of rows of each table, if they were asked for.
+	// Rows has the number of rows of each table, if requested.
 	Rows map[string]int64
 }
 
-// Inspect looks at a database without changing or creating anything. A database that is not there is an error that wraps
-// fs.ErrNotExist on SQLite. With rows, it counts the rows of every table, which takes as long as reading them.
+// Inspect reads the schema of a database without changing or creating anything. On SQLite the error
+// for a missing database wraps fs.ErrNotExist. With rows, it counts the rows of every table, which
+// takes as long as reading them.
 func Inspect(ctx context.Context, o Options, rows bool) (s Schema, err error) {
 	loc, err := parseURL(o.URL)
 	if err != nil {
@@ -61,7 +62,7 @@ func Inspect(ctx context.Context, o Options, rows bool) (s Schema, err error) {
 	return s, err
 }
 
-// openToInspect opens a database that nothing is written to.
+// openToInspect opens a database read only.
 func openToInspect(loc location, o Options) (*sql.DB, error) {
 	if loc.engine == SQLite {
 		if _, err := os.Stat(loc.path); err != nil {
@@ -73,12 +74,12 @@ func openToInspect(loc location, o Options) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the URL: %s", err.Error()) //nolint:errorlint // The chain would hold the password.
 	}
-	// Nothing runs twice, and a pooler may be in between.
+	// No statement runs twice, and there may be a pooler.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return stdlib.OpenDB(*config), nil
 }
 
-// versionTableQuery counts the table that the migrations keep.
+// versionTableQuery returns the query that checks for the table of migrations.
 func versionTableQuery(e Engine) string {
 	if e == SQLite {
 		return "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + versionTable + "'"
@@ -111,7 +112,7 @@ func pendingMigrations(engine Engine, version int64) (known int64, pending []str
 	return known, pending, nil
 }
 
-// countRows counts the rows of every table but that of the migrations.
+// countRows counts the rows of every table except that of the migrations.
 func countRows(ctx context.Context, db *sql.DB, e Engine) (map[string]int64, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 	if e == PostgreSQL {

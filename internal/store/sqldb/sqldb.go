@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sqldb opens the database of the server, an embedded SQLite file or a PostgreSQL server: it migrates the
-// schema, runs transactions and parameterised statements, which the drivers prepare once, and translates the drivers'
-// errors. It is the only package that knows the drivers. It knows nothing of what the tables mean: that is the
-// repositories' part, in package store, and nobody else imports this package.
+// Package sqldb opens the database of the server, an embedded SQLite file or a PostgreSQL server:
+// it migrates the schema, runs transactions and parameterised statements, which the drivers prepare
+// once, and translates the drivers' errors. It is the only package that knows the drivers. It does
+// not know the meaning of the tables; package store does, and only that imports this package.
 package sqldb
 
 import (
@@ -37,47 +37,47 @@ const (
 	DefaultLockTimeout    = 5 * time.Second
 )
 
-// Options say which database to open and how long to wait for it.
+// Options select the database and its time-outs.
 type Options struct {
-	// URL is sqlite:path/to/app.db, postgres://user:password@host:port/database or the same with postgresql.
-	// Databases in memory are refused: they would lose what they acknowledged.
+	// URL is sqlite:path/to/app.db, postgres://user:password@host:port/database or the same with
+	// postgresql. In-memory databases are an error: they would lose committed data.
 	URL string
 	// MaxConnections is the size of the PostgreSQL pool.
 	MaxConnections int
-	// ReplicaURL is a PostgreSQL server that follows that of URL, for the reads of contexts that WithReplica made; "" is none.
-	// Open does not wait for it.
+	// ReplicaURL is the URL of a PostgreSQL replica of the server at URL, for the reads of contexts
+	// from WithReplica; "" means none. Open does not wait for it.
 	ReplicaURL string
-	// MaxReplicaLag bounds how long a read waits for the replica before the primary serves it, and how far the replica may be
-	// behind.
+	// MaxReplicaLag bounds how long a read waits for the replica before the primary serves it, and
+	// the lag of the replica.
 	MaxReplicaLag time.Duration
 	// Timeout bounds one Read, and one run of a Write function with its commit.
 	Timeout time.Duration
-	// LockTimeout bounds the wait for a database that another process has locked and for the migration of another
-	// process.
+	// LockTimeout bounds waiting for a database locked by another process and for the migration of
+	// another process.
 	LockTimeout time.Duration
-	// Exclusive names a role that only one process at a time may have on an SQLite file. PostgreSQL, which is made for
-	// several machines, does not care.
+	// Exclusive names a role that only one process at a time may have on an SQLite file. PostgreSQL
+	// ignores it.
 	Exclusive string
 	// Logger gets what an operator should know; nil is silence.
 	Logger *slog.Logger
 }
 
-// A WriteFunc is the body of a transaction. It may run more than once, because a transaction that lost against
-// another one is run again; so it must set what it returns rather than add to it and have no effect outside the
-// transaction. Its context does not end with the caller's, only after Options.Timeout; a function that ignores it and
-// waits for something else holds up every writer of a SQLite database. An error rolls back what the function did, and
-// only that.
+// A WriteFunc is the body of a transaction. It may run more than once, because a conflicting
+// transaction is retried; so it must assign its results rather than accumulate them and have no
+// effect outside the transaction. Its context does not end with the caller's, but after
+// Options.Timeout; a function that ignores it and waits for something else blocks every writer of a
+// SQLite database. An error rolls back what the function did, and only that.
 type WriteFunc func(ctx context.Context, tx Tx) error
 
-// engine is what differs between SQLite and PostgreSQL.
+// engine is the difference between SQLite and PostgreSQL.
 type engine interface {
 	// write runs fn in a transaction as described on DB.Write. The probe may be nil.
 	write(ctx context.Context, fn WriteFunc, p *probe) error
-	// stop refuses new writes, fails those that have not started with ErrClosed and waits for the others.
+	// stop refuses new writes, fails the queued ones with ErrClosed and waits for the running ones.
 	stop()
-	// stats fills in the fields of Stats that are the engine's own.
+	// stats sets the fields of Stats that are specific to the engine.
 	stats(*Stats)
-	// close gives back the connections. It is called once, after stop and after the last read.
+	// close closes the connections. It is called once, after stop and after the last read.
 	close() error
 }
 
@@ -92,7 +92,7 @@ type DB struct {
 	// replica may be nil.
 	replica *replica
 
-	// observer opens the journal of each transaction that nobody asked for; see Observe.
+	// observer opens the observer's journal of each transaction; see Observe.
 	observer atomic.Pointer[func() Journal]
 
 	mu     sync.Mutex
@@ -100,9 +100,10 @@ type DB struct {
 	reads  sync.WaitGroup
 }
 
-// Open connects to the database, creates the SQLite file and its folder if they are missing, and brings the schema to
-// the newest version. Several processes may do that at the same time. A database whose schema is newer than this
-// program is refused with a *NewerError. Every error is one line, names the database and holds no password.
+// Open connects to the database, creates the SQLite file and its folder if necessary, and migrates
+// the schema to the newest version. Several processes may do so concurrently. If the schema is
+// newer than this program, it returns a *NewerError. Every error is one line, names the database
+// and contains no password.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = DefaultMaxConnections
@@ -139,7 +140,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// newDB assembles a DB over an engine, the pool that its reads use and the one that Revision uses. It fails if the
+// newDB creates a DB from an engine, the pool for reads and the one for Revision. It fails if the
 // database does not answer.
 func newDB(ctx context.Context, kind Engine, o Options, read, revisions *sql.DB, e engine, c *counters) (*DB, error) {
 	if err := revisions.PingContext(ctx); err != nil {
@@ -157,7 +158,7 @@ func newDB(ctx context.Context, kind Engine, o Options, read, revisions *sql.DB,
 	return db, nil
 }
 
-// Close fails the writes that wait with ErrClosed, waits for the reads and writes that run and closes the
+// Close fails queued writes with ErrClosed, waits for running reads and writes and closes the
 // connections. Later calls of any method return ErrClosed; a second Close does nothing.
 func (db *DB) Close() error {
 	db.mu.Lock()
@@ -187,8 +188,9 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// Read runs fn with a Reader. Each query sees everything that was committed before it began, or before the first Read of its
-// context if a replica serves it (see WithReplica); two queries may see different states. The context of fn ends with ctx and at the latest after Options.Timeout.
+// Read runs fn with a Reader. Each query sees everything committed before it began, or before the
+// first Read of its context if a replica serves it (see WithReplica); two queries may see different
+// states. The context of fn ends with ctx and at the latest after Options.Timeout.
 func (db *DB) Read(ctx context.Context, fn func(ctx context.Context, r Reader) error) error {
 	if err := db.enter(); err != nil {
 		return err
@@ -220,11 +222,11 @@ func (db *DB) enter() error {
 	return nil
 }
 
-// Write runs fn in a transaction of its own that is serialisable: it behaves as if all of them ran one after the
-// other. When Write returns nil the transaction is committed and on disk. A caller whose ctx ends before fn has
-// started gets the error of ctx, and fn does not run; from then on Write waits for the outcome, so that it is known. What
-// fn did is rolled back if the deadline of ctx has passed when it returns.
-// A panic in fn rolls back and goes on in the caller's goroutine.
+// Write runs fn in a serialisable transaction. When Write returns nil, the transaction is committed
+// and on disk. If ctx ends before fn has started, Write returns the error of ctx and fn does not
+// run; from then on Write waits for the outcome, so that it is known. If the deadline of ctx has
+// passed when fn returns, the transaction is rolled back. A panic in fn rolls back and continues in
+// the caller's goroutine.
 func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	if ctx.Value(writeKey{}) == db {
 		return ErrNested
@@ -248,8 +250,9 @@ func (db *DB) Write(ctx context.Context, fn WriteFunc) error {
 	return err
 }
 
-// inTime rolls back what a function did that has ended after the deadline of its caller, who may have told somebody that it
-// failed. The clock is asked, because in a process that was paused the timer of a context may fire later.
+// inTime rolls back a function that ends after its caller's deadline, because the caller may have
+// reported a failure. It checks the clock, because in a process that was paused the timer of a
+// context may fire later.
 func inTime(ctx context.Context, fn WriteFunc) WriteFunc {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -271,11 +274,11 @@ type Writer interface {
 	Write(ctx context.Context, fn WriteFunc) error
 }
 
-// Behind returns a Writer whose functions run behind guard, in the same transaction: when guard fails, nothing is written.
-// It is for work that somebody else may have taken over.
+// Behind returns a Writer that runs guard before each function, in the same transaction: if guard
+// fails, nothing is written. It is for work that another node may have taken over.
 func (db *DB) Behind(guard WriteFunc) Writer { return guarded{db, guard} }
 
-// guarded is the database behind a guard.
+// guarded is the database with a guard.
 type guarded struct {
 	db    *DB
 	guard WriteFunc
@@ -294,27 +297,28 @@ func (g guarded) Write(ctx context.Context, fn WriteFunc) error {
 // writeKey marks the contexts of running Write functions.
 type writeKey struct{}
 
-// A Pool says how many connections there are.
+// A Pool contains the figures of a connection pool.
 type Pool struct {
 	Max, Open, InUse, Idle int
-	// Waited counts how often somebody had to wait for a connection.
+	// Waited counts how often a caller had to wait for a connection.
 	Waited int64
 }
 
-// Stats are counters since Open and a few current numbers.
+// Stats are counters since Open and some current values.
 type Stats struct {
-	// Committed and RolledBack count the functions given to Write by their outcome.
+	// Committed and RolledBack count the Write functions by outcome.
 	Committed, RolledBack uint64
-	// Batches counts the commits. Committed divided by Batches is the number of functions that shared one.
+	// Batches counts the commits. Committed divided by Batches is the number of functions per
+	// commit.
 	Batches uint64
-	// Retries counts how often a function was run again.
+	// Retries counts the retries of functions.
 	Retries uint64
-	// Statements counts the statements of functions given to Read and Write, without those that begin and end
-	// transactions.
+	// Statements counts the statements of Read and Write functions, without those that begin and
+	// end transactions.
 	Statements uint64
-	// Queue is the number of Write calls that wait for their function to start.
+	// Queue is the number of Write calls whose function has not started.
 	Queue int
-	// Readers is the pool that reads use. On PostgreSQL it is the pool of the writers too.
+	// Readers is the pool for reads. On PostgreSQL writes use it, too.
 	Readers Pool
 }
 

@@ -17,21 +17,21 @@ import (
 	"modernc.org/sqlite"
 )
 
-// revisionConnections is how many connections answer nothing but Revision.
+// revisionConnections is the number of connections dedicated to Revision.
 const revisionConnections = 2
 
-// journalSize is the setting of the size to which the write-ahead log shrinks after it had to grow: 64 MB.
+// journalSize limits the write-ahead log after a checkpoint: 64 MB.
 const journalSize = "journal_size_limit(67108864)"
 
-// sqliteEngine is a file with one connection that writes and some that read.
+// sqliteEngine is a file with one connection for writing and some for reading.
 type sqliteEngine struct {
 	*writer
 	read, revisions *sql.DB
-	release         func() // gives up the exclusive role, if any
+	release         func() // releases the exclusive role; nil if there is none
 }
 
-// keepPrivate makes the file readable for its owner only, whatever the folder allows. SQLite gives the files beside it the
-// same mode.
+// keepPrivate makes the file accessible only to its owner, whatever the folder allows. SQLite gives
+// the files beside it the same mode.
 func keepPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -41,7 +41,7 @@ func keepPrivate(path string) error {
 		return errors.Join(err, file.Close())
 	}
 	for _, beside := range []string{path + "-wal", path + "-shm"} {
-		// They may be left from a time when the file was readable for others.
+		// They may be left from a time when others could read the file.
 		if err := os.Chmod(beside, 0o600); err != nil && !errors.Is(err, os.ErrPermission) && !errors.Is(err, os.ErrNotExist) {
 			return errors.Join(err, file.Close())
 		}
@@ -81,7 +81,8 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	// What a statement or a savepoint would have to undo is kept in memory: it need not outlive the process.
+	// The rollback data of statements and savepoints is kept in memory, because it need not outlive
+	// the process.
 	write, err := sqlitePool(loc, o, url.Values{"_pragma": {journalSize, "temp_store(MEMORY)"}})
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), revisions.Close())
@@ -92,7 +93,7 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	revisions.SetMaxIdleConns(revisionConnections)
 	w := newWriter(write, o)
 	e := sqliteEngine{writer: w, read: read, revisions: revisions, release: release}
-	// The connection is made before the owner starts so that Open reports what is wrong with it.
+	// Connect before the owner starts, so that Open reports errors.
 	err = w.connect(ctx)
 	var db *DB
 	if err == nil {
@@ -106,17 +107,17 @@ func openSQLite(ctx context.Context, loc location, o Options) (_ *DB, err error)
 	return db, nil
 }
 
-// sqliteReaders is how many connections read.
+// sqliteReaders is the number of reading connections.
 func sqliteReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-// close is called when the owner has ended.
+// close is called after the owner has ended.
 func (e sqliteEngine) close() error {
 	defer e.release()
 	return errors.Join(e.read.Close(), e.revisions.Close(), e.db.Close())
 }
 
-// sqlitePool makes a pool of connections to the file. The journal mode is not among the settings: it is a property of
-// the file, and only the migration, which holds a lock, may change it.
+// sqlitePool returns a pool of connections to the file. It does not set the journal mode: that is a
+// property of the file, and only the migration, which holds a lock, may change it.
 func sqlitePool(loc location, o Options, more url.Values) (*sql.DB, error) {
 	settings := url.Values{
 		"_busy_timeout": {strconv.FormatInt(milliseconds(o.LockTimeout), 10)},
@@ -129,7 +130,8 @@ func sqlitePool(loc location, o Options, more url.Values) (*sql.DB, error) {
 	for key, values := range more {
 		settings[key] = values
 	}
-	// A file URI, with every special character of the path escaped: a plain path could not contain a question mark.
+	// A file URI, with every special character of the path escaped: a plain path could not contain
+	// a question mark.
 	file := url.URL{Path: filepath.ToSlash(loc.path)}
 	connector, err := sqlite.NewConnector("file:" + file.EscapedPath() + "?" + settings.Encode())
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// maxPrepared bounds how many statements a connection keeps prepared.
+	// maxPrepared is the maximum number of prepared statements per connection.
 	maxPrepared = 256
 	// maxPreparedLength bounds the length of their texts.
 	maxPreparedLength = 16 << 10
 )
 
-// preparingConnector makes connections that keep the statements that they run prepared, as the driver of PostgreSQL
-// does by itself. To prepare a small statement takes several times as long as to run it.
+// preparingConnector opens connections that cache prepared statements, as the PostgreSQL driver
+// does itself. Preparing a small statement takes several times as long as running it.
 type preparingConnector struct{ driver.Connector }
 
-// sqliteConn is what the driver's connections can do.
+// sqliteConn are the methods of the driver's connections.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -39,12 +39,13 @@ func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &preparingConn{sqliteConn: conn.(sqliteConn), byText: map[string]*list.Element{}, recent: list.New()}, nil
 }
 
-// preparingConn is a connection that keeps prepared the statements that it ran last. Like every connection it is used by
-// one goroutine at a time. The rows of a statement must be closed before the same statement runs again.
+// preparingConn is a connection with a cache of prepared statements. Like every connection it is
+// used by one goroutine at a time. The rows of a statement must be closed before the same statement
+// runs again.
 type preparingConn struct {
 	sqliteConn
 	byText map[string]*list.Element
-	recent *list.List // of prepared, the one used last first
+	recent *list.List // of prepared, the most recently used first
 }
 
 type prepared struct {
@@ -58,7 +59,7 @@ type sqliteStatement interface {
 	driver.StmtQueryContext
 }
 
-// prepare returns a statement that is prepared, or nil for one whose text is too long to be kept.
+// prepare returns a prepared statement, or nil if its text is too long for the cache.
 func (c *preparingConn) prepare(ctx context.Context, text string) (sqliteStatement, error) {
 	if found, ok := c.byText[text]; ok {
 		c.recent.MoveToFront(found)

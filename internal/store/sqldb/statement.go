@@ -12,21 +12,23 @@ import (
 	"sync"
 )
 
-// An SQL is a statement, or a part of one, together with the values that it binds. But for a usual Limit, values never
-// become part of the text: a statement that differs in its values only has the same text, so that the drivers prepare it once.
+// An SQL is a statement, or a part of one, with the values that it binds. Except for a usual Limit,
+// values never become part of the text: statements that differ only in their values have the same
+// text, so that the drivers prepare it once.
 type SQL struct {
 	text string
 	args []any
-	// fixed means that every argument is a value, so that the finished text follows from the text.
+	// fixed is true if every argument is a value, so that the finished text depends only on the
+	// text.
 	fixed bool
 }
 
-// A Name is an argument that is written into a statement as it is: the name of a table or a column. It must not come
-// from outside the program.
+// A Name is an argument that is inserted into the text: the name of a table or a column. It must
+// not come from outside the program.
 type Name string
 
-// New makes an SQL. Each question mark in text stands for the next of args: an SQL and a Name are inserted, and a Limit may
-// be; any other value is bound.
+// New returns an SQL. Each question mark in text stands for the next of args: an SQL and a Name are
+// inserted, and a Limit may be; any other value is bound.
 func New(text string, args ...any) SQL { return SQL{text: text, args: args} }
 
 // And appends more text and arguments.
@@ -54,7 +56,7 @@ func Repeat(text string, n int, separator string) string {
 // A Key is a value that In can look for.
 type Key interface{ int32 | int64 | string }
 
-// keyList is the argument by which In and Keys hand over keys.
+// keyList is the argument type of In and Keys for keys.
 type keyList interface {
 	write(w *statementWriter, column string)
 	table(w *statementWriter)
@@ -62,16 +64,18 @@ type keyList interface {
 
 type keys[K Key] []K
 
-// In returns the condition "column is one of keys" for any number of keys. Without keys the condition is false.
+// In returns the condition "column is one of keys" for any number of keys. Without keys the
+// condition is false.
 //
-// Several keys are one value on PostgreSQL, an array. On SQLite a short list is a list of parameters, whose number is
-// rounded up, and a long one a JSON document. So the number of texts is small, and neither a limit on parameters nor the
-// time to plan the statement grows with the keys.
+// Several keys are bound as one array on PostgreSQL. On SQLite a short list is a list of
+// parameters, whose number is rounded up, and a long one a JSON document. So there are few
+// different texts, and neither a limit on parameters nor the planning time depends on the number of
+// keys.
 func In[K Key](column string, list []K) SQL {
 	return New("?", inList{column, keys[K](list)})
 }
 
-// Keys returns a table "k" with a column "value" that holds keys, as one value however many there are.
+// Keys returns a table "k" with a column "value" that contains the keys, bound as one value.
 func Keys[K Key](list []K) SQL {
 	return New("?", keyTable{keys[K](list)})
 }
@@ -113,7 +117,7 @@ func (k keys[K]) write(w *statementWriter, column string) {
 			if i > 0 {
 				w.text(", ")
 			}
-			// The last key again says nothing new.
+			// Repeating the last key has no effect.
 			w.bind(k[min(i, len(k)-1)])
 		}
 		w.text(")")
@@ -188,8 +192,9 @@ func (l pairList) write(w *statementWriter) {
 	w.text(" AS bigint[])))")
 }
 
-// PairTables returns tables "k" that together have a row for each of the pairs, with its position "i" and its numbers
-// "first" and "second": one table on PostgreSQL; on SQLite, where the rows are parameters, one for each few dozen.
+// PairTables returns tables "k" that together have a row for each of the pairs, with its position
+// "i" and its numbers "first" and "second": one table on PostgreSQL; on SQLite, where the rows are
+// parameters, one per few dozen.
 func PairTables(r Reader, pairs []Pair) iter.Seq[SQL] {
 	return func(yield func(SQL) bool) {
 		if len(pairs) == 0 {
@@ -211,7 +216,7 @@ func PairTables(r Reader, pairs []Pair) iter.Seq[SQL] {
 				args = append(args, i, pairs[i][0], pairs[i][1])
 			}
 			start += n
-			// SQLite names the columns of VALUES itself.
+			// SQLite has its own column names for VALUES.
 			if !yield(Rows("(SELECT column1 AS i, column2 AS first, column3 AS second FROM (VALUES ", "(?, ?, ?)", n, ")) AS k", args)) {
 				return
 			}
@@ -219,12 +224,13 @@ func PairTables(r Reader, pairs []Pair) iter.Seq[SQL] {
 	}
 }
 
-// A Limit is an argument for LIMIT. PostgreSQL makes a new plan for each run of a statement that binds its limit, as one that
-// holds for all limits takes a tenth of the rows for wanted. So a usual limit is written into a statement that binds nothing
-// before it, which has one plan then. One that binds other values keeps a plan for them.
+// A Limit is an argument for LIMIT. PostgreSQL makes a new plan for each run of a statement that
+// binds its limit, because a generic plan assumes a tenth of the rows. So a usual limit is inserted
+// into a statement without other bound values, which then has one plan. A statement that binds
+// other values keeps a plan for them.
 type Limit int64
 
-// usualLimits are those that callers ask for when nothing speaks for another. Each makes a text.
+// usualLimits are the common limits of callers. Each results in a separate text.
 var usualLimits = [...]Limit{1, 10, 20, 25, 50, 100, 200, 500, 1000}
 
 func (l Limit) write(w *statementWriter) {
@@ -235,8 +241,8 @@ func (l Limit) write(w *statementWriter) {
 	w.bind(int64(l))
 }
 
-// Rows makes a statement that has the text of a row n times, between a head and a tail. All arguments are values. It is for
-// statements of many rows that run often: their texts are kept.
+// Rows returns a statement that repeats the text of a row n times, between a head and a tail. All
+// arguments are values. It is for frequent statements with many rows: their texts are cached.
 func Rows(head, row string, n int, tail string, args []any) SQL {
 	key := rowsKey{head, row, n, tail}
 	text, ok := rowsTexts.Load(key)
@@ -246,7 +252,7 @@ func Rows(head, row string, n int, tail string, args []any) SQL {
 	return SQL{text: text.(string), args: args, fixed: true}
 }
 
-// rowsTexts and fixedTexts hold the texts of Rows, as they are made and as they are finished for PostgreSQL. There are a
+// rowsTexts and fixedTexts cache the texts of Rows, raw and finished for PostgreSQL. There are a
 // few for each statement of the program.
 var rowsTexts, fixedTexts sync.Map
 
@@ -256,7 +262,8 @@ type rowsKey struct {
 	tail      string
 }
 
-// RowsPerStatement returns how many of n rows the next statement takes, so that a few texts serve any number of rows.
+// RowsPerStatement returns how many of n rows to put into the next statement, so that a few texts
+// suffice for any number of rows.
 func RowsPerStatement(n int) int {
 	for _, size := range []int{64, 16, 4} {
 		if n >= size {
@@ -287,7 +294,7 @@ func (s SQL) render(engine Engine) (text string, values []any, err error) {
 	return string(w.b), w.values, w.err
 }
 
-// fixedText is the text of a statement all of whose arguments are values.
+// fixedText returns the text of a statement whose arguments are all values.
 func (s SQL) fixedText(engine Engine) string {
 	if engine == SQLite {
 		return s.text
@@ -301,7 +308,8 @@ func (s SQL) fixedText(engine Engine) string {
 	return text.(string)
 }
 
-// isEmptyBytes reports whether a value is bytes of which there are none, which the driver of SQLite would bind as NULL.
+// isEmptyBytes reports whether a value is an empty []byte, which the SQLite driver would bind as
+// NULL.
 func isEmptyBytes(value any) bool {
 	b, ok := value.([]byte)
 	return ok && b != nil && len(b) == 0
@@ -357,12 +365,13 @@ func (w *statementWriter) bind(value any) {
 		return
 	}
 	w.values = append(w.values, value)
-	// SQLite may plan with the value of a bare parameter, as after LIMIT, and then compiles the statement again at each run.
+	// SQLite may plan with the value of a bare parameter, as after LIMIT, and then recompiles the
+	// statement for each run.
 	w.b = append(w.b, "+?"...)
 }
 
-// bindJSON adds a list of keys as one parameter. It checks texts, because the document would hide what is wrong with
-// them.
+// bindJSON binds a list of keys as one parameter. It checks texts, because the document would hide
+// invalid ones.
 func (w *statementWriter) bindJSON(list any) {
 	if err := checkValues([]any{list}); err != nil && w.err == nil {
 		w.err = err

@@ -62,7 +62,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderRefusesText checks that text that cannot be stored is found wherever it stands.
+// TestRenderRefusesText checks that invalid text is found in every position.
 func TestRenderRefusesText(t *testing.T) {
 	for _, bad := range []string{"a\x00b", "\xff"} {
 		for name, sql := range map[string]SQL{

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckText refuses text that not every engine can store: text with a NUL byte and text that is not UTF-8. The error is
-// an ErrInvalidValue.
+// CheckText returns ErrInvalidValue for text that not every engine can store: with a NUL byte or
+// invalid UTF-8.
 func CheckText(text string) error {
 	if strings.IndexByte(text, 0) >= 0 {
 		return textError("text must not contain the character U+0000")
@@ -20,21 +20,21 @@ func CheckText(text string) error {
 	return nil
 }
 
-// textError is the rule that a text breaks.
+// textError is the rule that a text violates.
 type textError string
 
 func (e textError) Error() string { return ErrInvalidValue.Error() + ": " + string(e) }
 
 func (e textError) Unwrap() error { return ErrInvalidValue }
 
-// TextProblem returns the rule that a refused text breaks, for callers to read.
+// TextProblem returns the rule that a refused text violates, for error messages.
 func TextProblem(err error) (rule string, ok bool) {
 	e, ok := errors.AsType[textError](err)
 	return string(e), ok
 }
 
-// checkValues applies CheckText to the texts among the values of a statement. The drivers would either store such text
-// differently or fail with errors of their own.
+// checkValues applies CheckText to the texts among the values of a statement. Otherwise the drivers
+// would store such text differently or return errors of their own.
 func checkValues(values []any) error {
 	for _, value := range values {
 		var err error

@@ -12,16 +12,16 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A Reader runs statements that read, by the functions of this package. It belongs to the function that Read or Write
-// handed it to and is of no use after that function has returned.
+// A Reader runs statements that read, by the functions of this package. It is valid until the Read
+// or Write function that received it returns.
 type Reader interface {
 	session() *session
 }
 
-// A Tx runs statements inside the transaction of a Write function. It reads what the function itself wrote. The first
-// statement that fails ends the transaction: later statements return the same error, and Write returns it even when
-// the function does not. (PostgreSQL is like that, so SQLite must not be more lenient.) To insert what may exist, say
-// so in the statement: ON CONFLICT.
+// A Tx runs statements in the transaction of a Write function, which sees its own writes. The first
+// failed statement ends the transaction: later statements return the same error, and Write returns
+// it even if the function does not. (PostgreSQL behaves like that, so SQLite must not be more
+// lenient.) To insert rows that may exist, use ON CONFLICT.
 type Tx interface {
 	Reader
 	writes()
@@ -30,7 +30,7 @@ type Tx interface {
 // EngineOf returns the kind of database that a Reader reads.
 func EngineOf(r Reader) Engine { return r.session().engine }
 
-// conn is what statements run on.
+// conn is the connection that runs statements.
 type conn interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -41,24 +41,25 @@ type session struct {
 	engine   Engine
 	counters *counters
 	conn     conn
-	// tx is the state of the transaction; nil outside of one.
+	// tx is the state of the transaction, or nil.
 	tx *txState
-	// probe is told of every statement; it may be nil.
+	// probe measures every statement; it may be nil.
 	probe *probe
-	// journal is told of what changes; it may be nil.
+	// journal records changes; it may be nil.
 	journal Journal
-	// observer is the journal of the observer of the database; it may be nil.
+	// observer is the journal of the observer; it may be nil.
 	observer Journal
-	// last are the rows that are inserted right before the commit.
+	// last are the rows to insert right before the commit.
 	last []lastRow
-	// scans has room for the scans that run at a time; nil is without limit.
+	// scans limits the concurrent scans; nil means no limit.
 	scans chan struct{}
-	// spare runs a statement that fails on a replica if failed says so; nil where there is no other server.
+	// spare runs a statement that failed on a replica, if failed says so; nil without another
+	// server.
 	spare  *sql.DB
 	failed func(error) bool
-	// counts are shared; nil counts for everybody anew.
+	// counts shares counts; nil does not share.
 	counts *counts
-	// explain makes the session note the first statement instead of running it.
+	// explain makes the session record the first statement instead of running it.
 	explain *explanation
 }
 
@@ -109,7 +110,7 @@ func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err e
 		batch.Queue(text, values...)
 	}
 	s.counters.statements.Add(uint64(len(list)))
-	// They are on their way together, and together they take as long as it takes.
+	// They are sent together, and each takes the total time.
 	for _, queued := range batch.QueuedQueries {
 		defer s.probe.statement(queued.SQL)()
 	}
@@ -146,7 +147,7 @@ func (s *session) insertLast(r lastRow) error {
 	return nil
 }
 
-// queryBoth runs two statements, which PostgreSQL gets at once.
+// queryBoth runs two statements, which are sent to PostgreSQL together.
 func (s *session) queryBoth(ctx context.Context, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {
 	own, pipelined := s.conn.(*sql.Conn)
 	if s.engine != PostgreSQL || !pipelined || s.explain != nil {
@@ -231,7 +232,8 @@ func (s *session) queryText(ctx context.Context, text string, values []any, scan
 	return s.note(rows.Err())
 }
 
-// begin reports why a statement must not run: its values cannot be stored, or the transaction has failed.
+// begin returns why a statement must not run, or nil: its values are invalid, or the transaction
+// has failed.
 func (s *session) begin(err error) error {
 	if s.tx == nil {
 		return err
@@ -239,7 +241,7 @@ func (s *session) begin(err error) error {
 	return s.tx.begin(err)
 }
 
-// note translates an error of a statement, which ends the transaction.
+// note translates an error of a statement and ends the transaction.
 func (s *session) note(err error) error {
 	if err == nil {
 		return nil
@@ -251,7 +253,8 @@ func (s *session) note(err error) error {
 	return err
 }
 
-// bound returns the context of a statement. One that never ends is replaced by that of the transaction.
+// bound returns the context of a statement. One that never ends is replaced by that of the
+// transaction.
 func (s *session) bound(ctx context.Context) context.Context {
 	if s.tx != nil && ctx.Done() == nil {
 		return s.tx.ctx
@@ -259,12 +262,12 @@ func (s *session) bound(ctx context.Context) context.Context {
 	return ctx
 }
 
-// txState is the state of a transaction for the time of one function call.
+// txState is the state of a transaction during one function call.
 type txState struct {
 	// ctx bounds statements that the function runs with a context that never ends.
 	ctx context.Context
-	// lost reports whether the engine has given up the transaction; nil where the engine itself refuses statements
-	// from then on.
+	// lost reports whether the engine has aborted the transaction; nil if the engine itself refuses
+	// statements from then on.
 	lost func() bool
 
 	mu  sync.Mutex
@@ -276,7 +279,7 @@ var (
 	errTxLost = errors.New("the transaction was rolled back by the database")
 )
 
-// finish makes the Tx useless and returns the error of the first statement that failed.
+// finish invalidates the Tx and returns the error of the first failed statement.
 func (t *txState) finish() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -291,7 +294,7 @@ func (t *txState) begin(err error) error {
 	switch {
 	case t.err != nil:
 	case t.lost != nil && t.lost():
-		// A statement now would be a transaction of its own.
+		// Without transaction, a statement would be committed on its own.
 		t.err = errTxLost
 	default:
 		t.err = err

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A location is a parsed Options.URL. Its name is safe to show: it never holds a password.
+// A location is a parsed Options.URL. Its name never contains a password.
 type location struct {
 	engine Engine
 	name   string
@@ -49,7 +49,7 @@ func parseSQLiteURL(path string) (location, error) {
 func parsePostgresURL(text string) (location, error) {
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The error of url.Parse repeats the text, and with it the password.
+		// The error of url.Parse contains the text, and with it the password.
 		return location{}, errors.New("open database: the URL is not valid: expected postgres://user:password@host:port/database")
 	}
 	loc := location{engine: PostgreSQL}
@@ -68,7 +68,7 @@ func parsePostgresURL(text string) (location, error) {
 		}
 		query.Del(key)
 	}
-	// Options stay out of the name: they are long and may hold further secrets in future.
+	// Parameters are omitted: they are long and may contain further secrets in future.
 	shown := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}
 	if user := parsed.User.Username(); user != "" {
 		shown.User = url.User(user)
@@ -80,8 +80,8 @@ func parsePostgresURL(text string) (location, error) {
 	return loc, nil
 }
 
-// failure makes the one-line error of a failed Open: it names the database and keeps the chain of err, but neither
-// line breaks nor a password get into its text.
+// failure returns the one-line error of a failed Open: it names the database and keeps the chain of
+// err, but its text contains neither line breaks nor a password.
 func (l location) failure(err error) error {
 	text := err.Error()
 	for _, secret := range l.secret {

@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// GetOrCreate returns the value of the cluster with this name. If there is none yet, the result of create becomes the
-// value, unless another node is faster: everybody gets the same bytes, for ever. create runs at most once, and its
-// result is not used when another node's is.
+// GetOrCreate returns the value of the cluster with this name. If there is none, the result of
+// create becomes the value unless another node is faster: all nodes get the same bytes, for ever.
+// create runs at most once; its result is dropped if another node's is used.
 func (db *DB) GetOrCreate(ctx context.Context, name string, create func() []byte) ([]byte, error) {
 	var value []byte
 	get := func(ctx context.Context, r Reader) error {

@@ -15,47 +15,50 @@ import (
 )
 
 const (
-	// maxBatch bounds how many functions share a transaction.
+	// maxBatch is the maximum number of functions per transaction.
 	maxBatch = 512
-	// maxBatchTime bounds how long a transaction goes on starting functions, so that the first one does not wait
-	// for its commit for the sake of all others.
+	// maxBatchTime is how long a transaction continues to start functions, so that the first one
+	// does not wait for the commit too long.
 	maxBatchTime = 10 * time.Millisecond
-	// queueSize is how many jobs can wait without their callers being blocked on the queue itself.
+	// queueSize is how many jobs can wait before callers block on the queue itself.
 	queueSize = 1024
 )
 
-// A writer owns the one connection of a SQLite database that writes. A commit costs a flush to disk, so the functions
-// that wait share one: the owner begins a transaction, gives each function its turn, inside a savepoint if it is not the
-// first, and commits once when nobody waits any more. While it commits, the next functions gather by themselves; a single writer is
-// never delayed.
+// A writer owns the only writing connection of a SQLite database. A commit costs a flush to disk,
+// so waiting functions share one: the owner begins a transaction, runs each function in turn,
+// inside a savepoint unless it is the first, and commits once no more wait. During the commit the
+// next functions queue up; a single writer is never delayed.
 //
-// A function runs in the goroutine of its caller, to which the owner hands the turn. A panic or a runtime.Goexit
-// thereby hits the caller with its own stack, and the owner only learns that the turn ended badly.
+// A function runs in the goroutine of its caller, to which the owner passes the turn. So a panic or
+// runtime.Goexit affects the caller with its own stack, and the owner only learns that the turn
+// failed.
 type writer struct {
 	db      *sql.DB
 	options Options
 	queue   chan *job
-	// closing is done as soon as Close was called; ended is closed when the owner has returned.
+	// closing is done once Close was called; ended is closed when the owner has returned.
 	closing context.Context
 	cancel  context.CancelFunc
 	ended   chan struct{}
 	counters
 
-	// The rest belongs to the owner goroutine, except for the two flags, which the hooks of the connection use.
+	// Only the owner goroutine uses the rest, except for the two flags, which the hooks of the
+	// connection use.
 	conn *sql.Conn
 	late []*job
 	// last are the rows that the functions of the transaction insert before the commit.
 	last []lastRow
-	// values is where those of a statement are put together.
+	// values is a buffer for the values of a statement.
 	values []driver.NamedValue
-	// lost is set by the rollback hook: the engine has given up the transaction, by itself or on demand.
+	// lost is set by the rollback hook: the transaction was rolled back, by the engine or on
+	// demand.
 	lost atomic.Bool
-	// committing permits the commit hook to let a commit pass. Without it a statement that runs after the transaction
-	// was lost would be committed on its own.
+	// committing makes the commit hook allow a commit. Otherwise a statement that runs after the
+	// transaction was lost would be committed on its own.
 	committing atomic.Bool
 }
 
-// States of a job. Whoever moves it out of waiting owns the outcome.
+// States of a job. The goroutine that changes it from waiting owns the outcome.
 const (
 	jobWaiting int32 = iota
 	jobStarted
@@ -69,15 +72,16 @@ type job struct {
 	probe  *probe
 	state  atomic.Int32
 	queued time.Time
-	// turn hands the transaction to the caller, which answers on ran; result ends the call. The caller always
-	// receives from turn while the job is started.
+	// turn passes the transaction to the caller, which answers on ran; result ends the call. The
+	// caller always receives from turn once the job is started.
 	turn   chan *session
 	ran    chan outcome
 	result chan error
 	err    error
 }
 
-// An outcome says how a turn ended. A function that was aborted by a panic or runtime.Goexit has no result.
+// An outcome is the result of a turn. A function that was aborted by a panic or runtime.Goexit has
+// none.
 type outcome struct {
 	err     error
 	aborted bool
@@ -102,7 +106,8 @@ func (w *writer) write(ctx context.Context, fn WriteFunc, p *probe) error {
 	if w.closing.Err() != nil {
 		return ErrClosed
 	}
-	// Even without a deadline of the caller the wait ends: one slow function and one locked database fit into it.
+	// The wait is bounded even without a deadline of the caller: by one slow function and one
+	// locked database.
 	limit := w.options.Timeout + w.options.LockTimeout
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -135,8 +140,9 @@ func (w *writer) write(ctx context.Context, fn WriteFunc, p *probe) error {
 	}
 }
 
-// take runs the function of a job in the goroutine of its caller. When the function does not return, the deferred
-// call reports that and waits until its changes are rolled back before the panic goes on.
+// take runs the function of a job in the goroutine of its caller. If the function does not return,
+// the deferred call reports that and waits until its changes are rolled back before the panic
+// continues.
 func (w *writer) take(j *job, s *session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), w.options.Timeout)
 	defer cancel()
@@ -150,8 +156,8 @@ func (w *writer) take(j *job, s *session) {
 	}()
 	err := j.fn(ctx, s)
 	if err == nil && ctx.Err() != nil {
-		// Without this a function that ignores its context could hold up all others for as long as it likes and
-		// be rewarded with a commit.
+		// Otherwise a function that ignores its context could block all others indefinitely and
+		// still be committed.
 		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, w.options.Timeout)
 	}
 	returned = true
@@ -170,7 +176,7 @@ func (w *writer) run() {
 	for {
 		select {
 		case <-w.closing.Done():
-			// The callers of the jobs that are still queued see closing for themselves.
+			// The callers of queued jobs see closing themselves.
 			return
 		case j := <-w.queue:
 			w.late = append(w.late, j)
@@ -181,7 +187,7 @@ func (w *writer) run() {
 	}
 }
 
-// next returns a job that waits, if there is one.
+// next returns a waiting job, or nil.
 func (w *writer) next() *job {
 	if len(w.late) > 0 {
 		j := w.late[0]
@@ -196,7 +202,8 @@ func (w *writer) next() *job {
 	}
 }
 
-// batch runs waiting jobs in one transaction, and again in further ones as long as a job costs the others theirs.
+// batch runs waiting jobs in one transaction, and in further ones as long as a job causes others to
+// be rolled back.
 func (w *writer) batch() {
 	start := time.Now()
 	if err := w.begin(); err != nil {
@@ -233,8 +240,8 @@ func (w *writer) batch() {
 	}
 }
 
-// again repeats jobs whose transaction was lost through no fault of theirs. Alone, each gets a transaction of its own,
-// so that a commit that fails tells which one is the cause.
+// again retries jobs whose transaction was lost because of others. With alone, each gets its own
+// transaction, so that a failing commit identifies the cause.
 func (w *writer) again(members []*job, alone bool) {
 	for len(members) > 0 {
 		w.retries.Add(uint64(len(members)))
@@ -276,9 +283,10 @@ func (w *writer) again(members []*job, alone bool) {
 	}
 }
 
-// turn runs one job, the first of a transaction by itself and the others inside a savepoint. It keeps a job whose outcome
-// depends on the commit: one that failed belongs to them, because what it saw of the others is not committed yet. An error
-// means that the transaction is lost; the job that caused it has its result then.
+// turn runs one job, the first of a transaction directly and the others inside a savepoint. keep is
+// true if the outcome depends on the commit: this includes a failed job, because it may have seen
+// uncommitted changes of others. lost is an error if the transaction is lost; the job that caused
+// it has its result then.
 func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 	if !first {
 		if err := w.exec("SAVEPOINT w"); err != nil {
@@ -303,7 +311,7 @@ func (w *writer) turn(j *job, first bool) (keep bool, lost error) {
 	}
 	failed := out.err != nil || out.aborted
 	if first && failed {
-		// There is nothing of others that would have to stay, and nothing of others that it saw.
+		// No changes of others must stay, and it saw none.
 		w.rollback()
 		err := w.begin()
 		w.lost.Store(err != nil)
@@ -339,7 +347,7 @@ func (w *writer) finish(j *job, err error) {
 	j.result <- err
 }
 
-// refuse fails the jobs that waited since before the transaction could not be begun, as they waited long enough.
+// refuse fails the jobs that have waited since before the failed attempt to begin a transaction.
 func (w *writer) refuse(since time.Time, err error) {
 	var young []*job
 	for j := w.next(); j != nil; j = w.next() {
@@ -354,8 +362,8 @@ func (w *writer) refuse(since time.Time, err error) {
 	w.late = young
 }
 
-// begin starts a transaction that holds the write lock from the beginning: it never has to give up half way because
-// another process was faster.
+// begin starts a transaction that holds the write lock from the beginning, so that it cannot
+// conflict with another process later.
 func (w *writer) begin() error {
 	if w.conn == nil {
 		if err := w.connect(w.closing); err != nil {
@@ -378,7 +386,7 @@ func (w *writer) begin() error {
 	return err
 }
 
-// commit commits and tells the members. On an error nobody has been told.
+// commit commits and ends the members' calls. After an error none was ended.
 func (w *writer) commit(members []*job) error {
 	good := 0
 	for _, j := range members {
@@ -411,8 +419,8 @@ func (w *writer) commit(members []*job) error {
 	return nil
 }
 
-// insertLast inserts the rows that were kept for the end, several in one statement. The driver gets them directly: their
-// values have the types that it takes.
+// insertLast inserts the rows for the end, several per statement. They are passed directly to the
+// driver: their values have its types.
 func (w *writer) insertLast() error {
 	if len(w.last) == 0 {
 		return nil
@@ -441,8 +449,7 @@ func (w *writer) insertLast() error {
 	})
 }
 
-// rollback ends the transaction if the engine has not ended it already. A connection that cannot even do that is
-// given up.
+// rollback ends the transaction unless the engine has. If that fails, it closes the connection.
 func (w *writer) rollback() {
 	if w.conn == nil {
 		return
@@ -458,7 +465,7 @@ func (w *writer) exec(statement string) error {
 	return err
 }
 
-// connect opens the connection and installs the hooks that watch over the transaction.
+// connect opens the connection and installs the hooks that monitor the transaction.
 func (w *writer) connect(ctx context.Context) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
@@ -489,7 +496,7 @@ func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
-	// The error makes the pool close the connection instead of keeping it.
+	// The error makes the pool close the connection.
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = w.conn.Close()
 	w.conn = nil

@@ -27,7 +27,7 @@ func wantRevision(t *testing.T, db *sqldb.DB, name string, want int64) {
 	}
 }
 
-// awaitQueue waits until so many writes wait.
+// awaitQueue waits until so many writes are queued.
 func awaitQueue(t *testing.T, db *sqldb.DB, length int) {
 	t.Helper()
 	for start := time.Now(); db.Stats().Queue != length; runtime.Gosched() {
@@ -38,7 +38,7 @@ func awaitQueue(t *testing.T, db *sqldb.DB, length int) {
 	}
 }
 
-// holdWriter keeps the writer busy until the returned function is called, which waits for the end.
+// holdWriter blocks the writer until the returned function is called, which waits for the end.
 func holdWriter(t *testing.T, db *sqldb.DB) (release func()) {
 	t.Helper()
 	started, released := make(chan struct{}), make(chan struct{})
@@ -110,7 +110,7 @@ func TestBytesKeepTheirType(t *testing.T) {
 	}
 }
 
-// TestGroupCommit checks that writes which wait share a commit.
+// TestGroupCommit checks that queued writes share a commit.
 func TestGroupCommit(t *testing.T) {
 	db := storetest.SQLite(t)
 	release := holdWriter(t, db)
@@ -145,7 +145,7 @@ func TestQueueCancel(t *testing.T) {
 	go func() { result <- db.Write(ctx, ran) }()
 	awaitQueue(t, db, 1)
 	cancel()
-	// The writer is still held, so that this would hang if cancellation waited for it.
+	// The writer is still blocked, so this would hang if cancellation waited for it.
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -161,8 +161,8 @@ func TestQueueCancel(t *testing.T) {
 	}
 }
 
-// TestTimeout checks that the time-out of the options ends a function which respects its context, and that one which
-// does not is at least not committed.
+// TestTimeout checks that the time-out ends a function that respects its context, and that a
+// function that does not is not committed.
 func TestTimeout(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLiteURL, "postgresql": storetest.PostgreSQLURL} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestTimeout(t *testing.T) {
 				if !errors.Is(err, sqldb.ErrTimeout) {
 					break
 				}
-				err = db.Write(t.Context(), bump("b")) // A slow machine may need more than one time.
+				err = db.Write(t.Context(), bump("b")) // A slow machine may need more than one attempt.
 			}
 			if err != nil {
 				t.Errorf("afterwards: %v", err)
@@ -208,7 +208,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestFullDisk makes the file reach its greatest size in the middle of a batch.
+// TestFullDisk reaches the maximum size of the file during a batch.
 func TestFullDisk(t *testing.T) {
 	db := storetest.SQLite(t)
 	limit := func(ctx context.Context, tx sqldb.Tx, pages int) error {
@@ -248,7 +248,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestTransactionControl checks that a function cannot end the transaction that it shares with others.
+// TestTransactionControl checks that a function cannot end the shared transaction.
 func TestTransactionControl(t *testing.T) {
 	db := storetest.SQLite(t)
 	for _, statement := range []string{"COMMIT", "ROLLBACK", "ROLLBACK; BEGIN"} {
@@ -283,7 +283,8 @@ func TestTransactionControl(t *testing.T) {
 	}
 }
 
-// TestLockedByAnotherProcess checks that writes give up in time, reads go on, and writes work again afterwards.
+// TestLockedByAnotherProcess checks that writes time out, reads continue, and writes work again
+// afterwards.
 func TestLockedByAnotherProcess(t *testing.T) {
 	url := storetest.SQLiteURL(t)
 	db := storetest.Open(t, sqldb.Options{URL: url, LockTimeout: 60 * time.Millisecond})
@@ -315,7 +316,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	wantRevision(t, db, "a", 1)
 }
 
-// TestTwoProcesses has two databases on one file write at once.
+// TestTwoProcesses writes concurrently through two databases on one file.
 func TestTwoProcesses(t *testing.T) {
 	url := storetest.SQLiteURL(t)
 	databases := []*sqldb.DB{
@@ -341,8 +342,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestInterruptedBatch checks that functions whose transaction was lost through another one are run again. Whether they
-// share one is a matter of time, so that it is tried until they did.
+// TestInterruptedBatch checks that functions whose transaction was lost because of another one are
+// retried. Whether they share a transaction depends on timing, so it is repeated until they did.
 func TestInterruptedBatch(t *testing.T) {
 	db := storetest.SQLite(t)
 	slow := func(ctx context.Context, tx sqldb.Tx) error {
@@ -376,7 +377,8 @@ func TestInterruptedBatch(t *testing.T) {
 	t.Error("no function was run again")
 }
 
-// TestStatementsStayRight runs more different statements than stay compiled, in and out of order, and after a failure.
+// TestStatementsStayRight runs more different statements than the cache holds, in varying order,
+// and after a failure.
 func TestStatementsStayRight(t *testing.T) {
 	db := storetest.SQLite(t)
 	ctx := t.Context()
