@@ -118,7 +118,7 @@ func New(opts Options, ops ...*Operation) *API {
 	a.streams, a.stopStreams = context.WithCancel(context.Background())
 	ids := map[string]bool{}
 	for _, op := range append(ops, a.documentation()...) {
-		op.input = inputOf(op.inType)
+		op.input = sync.OnceValue(op.compile)
 		op.check()
 		if ids[op.ID] || a.routes[op.Path][op.Method] != nil {
 			panic(fmt.Sprintf("admin: operation %q (%s %s) is declared twice", op.ID, op.Method, op.Path))
@@ -319,25 +319,25 @@ func (c *call) readInput() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	selected, err := op.input.decodeParams(q, c.r.Header, v)
+	selected, err := op.input().decodeParams(q, c.r.Header, v)
 	if err != nil {
 		return nil, err
 	}
-	if op.input.body != nil {
-		if err := c.readBody(v.FieldByIndex(op.input.bodyIndex)); err != nil {
+	if op.input().body != nil {
+		if err := c.readBody(v.FieldByIndex(op.input().bodyIndex)); err != nil {
 			return nil, err
 		}
 	}
-	if op.input.formIndex != nil {
+	if op.input().formIndex != nil {
 		var form Form
 		if form, c.form, err = c.readForm(); err != nil {
 			return nil, err
 		}
-		v.FieldByIndex(op.input.formIndex).Set(reflect.ValueOf(form))
+		v.FieldByIndex(op.input().formIndex).Set(reflect.ValueOf(form))
 	}
-	op.input.resolvePaging(v, c.settings)
+	op.input().resolvePaging(v, c.settings)
 	if c.watched || c.settings.Audit && c.settings.AuditParams || c.api.opts.Trail != nil && op.writes() {
-		c.params = op.input.describe(v)
+		c.params = op.input().describe(v)
 	}
 	if op.Method == http.MethodDelete && !selected && !c.settings.AllowDeleteWithoutFilter {
 		return nil, apierr.New(apierr.NoFilterForDeleteOperation, "")
@@ -359,10 +359,10 @@ func (c *call) readBody(dst reflect.Value) error {
 		}
 		return illegal("the body could not be read to its end")
 	}
-	if !c.op.input.bodyRequired && len(bytes.TrimSpace(buf.Bytes())) == 0 {
+	if !c.op.input().bodyRequired && len(bytes.TrimSpace(buf.Bytes())) == 0 {
 		return nil
 	}
-	return c.op.input.body.decodeBody(buf.Bytes(), dst)
+	return c.op.input().body.decodeBody(buf.Bytes(), dst)
 }
 
 const (

@@ -47,9 +47,12 @@ type Caller struct {
 	RequestID string
 }
 
+// noInput is the input of operations that read theirs themselves.
+var noInput = &input{}
+
 // HandleDynamic completes the declaration of an operation that is added while the server runs. It has to be Privileged.
 func HandleDynamic(op Operation, d Dynamic) *Operation {
-	op.dynamic, op.input = &d, &input{}
+	op.dynamic, op.input = &d, func() *input { return noInput }
 	return &op
 }
 

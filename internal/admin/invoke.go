@@ -112,7 +112,7 @@ var streamType = reflect.TypeFor[Stream]()
 
 // invocable reports whether the operation needs no connection.
 func (op *Operation) invocable() bool {
-	return op.input.formIndex == nil && op.outType != streamType && op.Tag != documentationTag.Name
+	return op.input().formIndex == nil && op.outType != streamType && op.Tag != documentationTag.Name
 }
 
 // inputType is the type of the JSON that Invoke reads.
@@ -123,11 +123,11 @@ func (op *Operation) inputType() reflect.Type {
 			Name: fmt.Sprintf("F%d", len(fields)), Type: t, Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, name)),
 		})
 	}
-	for _, p := range op.input.params {
+	for _, p := range op.input().params {
 		add(p.name, op.inType.FieldByIndex(p.index).Type)
 	}
-	if op.input.body != nil {
-		add(bodyMember, op.inType.FieldByIndex(op.input.bodyIndex).Type)
+	if op.input().body != nil {
+		add(bodyMember, op.inType.FieldByIndex(op.input().bodyIndex).Type)
 	}
 	return reflect.StructOf(fields)
 }
@@ -254,7 +254,7 @@ func (op *Operation) readMembers(data []byte, s *Settings) (in any, params map[s
 	}
 	given := map[string]jsontext.Value{}
 	if err := members(raw, func(name string, value jsontext.Value) error {
-		if op.input.param(name) == nil && (name != bodyMember || op.input.body == nil) {
+		if op.input().param(name) == nil && (name != bodyMember || op.input().body == nil) {
 			return illegal("%s has no parameter %q", op.ID, clip(name))
 		}
 		given[name] = value.Clone() // The decoder uses its buffer again.
@@ -265,7 +265,7 @@ func (op *Operation) readMembers(data []byte, s *Settings) (in any, params map[s
 	ptr := reflect.New(op.inType)
 	v := ptr.Elem()
 	selected := false
-	for _, p := range op.input.params {
+	for _, p := range op.input().params {
 		field := v.FieldByIndex(p.index)
 		value, ok := given[p.name]
 		if ok = ok && value.Kind() != 'n'; ok {
@@ -281,18 +281,18 @@ func (op *Operation) readMembers(data []byte, s *Settings) (in any, params map[s
 			}
 		}
 	}
-	if op.input.body != nil {
-		if body, ok := given[bodyMember]; ok || op.input.bodyRequired {
-			if err := op.input.body.decodeBody(body, v.FieldByIndex(op.input.bodyIndex)); err != nil {
+	if op.input().body != nil {
+		if body, ok := given[bodyMember]; ok || op.input().bodyRequired {
+			if err := op.input().body.decodeBody(body, v.FieldByIndex(op.input().bodyIndex)); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	op.input.resolvePaging(v, s)
+	op.input().resolvePaging(v, s)
 	if op.Method == http.MethodDelete && !selected && !s.AllowDeleteWithoutFilter {
 		return nil, nil, apierr.New(apierr.NoFilterForDeleteOperation, "")
 	}
-	return ptr.Interface(), op.input.describe(v), nil
+	return ptr.Interface(), op.input().describe(v), nil
 }
 
 // maxInvokedDownload bounds a file that is returned as a value.

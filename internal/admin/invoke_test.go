@@ -113,7 +113,7 @@ func TestFunctions(t *testing.T) {
 	var names []string
 	for _, f := range ta.Functions() {
 		names = append(names, f.Group+"."+f.Name)
-		if f.Input.NumField() < len(f.Operation.input.params) {
+		if f.Input.NumField() < len(f.Operation.input().params) {
 			t.Errorf("%s lacks parameters", f.Name)
 		}
 	}

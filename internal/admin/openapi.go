@@ -151,16 +151,16 @@ func (a *API) describe(op *Operation) *huma.Operation {
 	if op.Access != Public {
 		o.Security = append(o.Security, map[string][]string{basicScheme: {}}, map[string][]string{bearerScheme: {}})
 	}
-	for _, p := range op.input.params {
+	for _, p := range op.input().params {
 		o.Parameters = append(o.Parameters, describeParam(a.registry, p, op.Records))
 	}
-	if op.input.body != nil {
+	if op.input().body != nil {
 		o.RequestBody = &huma.RequestBody{
-			Required: op.input.bodyRequired,
-			Content:  map[string]*huma.MediaType{jsonType: {Schema: a.registry.Schema(op.input.body.typ, true, op.ID+"Body")}},
+			Required: op.input().bodyRequired,
+			Content:  map[string]*huma.MediaType{jsonType: {Schema: a.registry.Schema(op.input().body.typ, true, op.ID+"Body")}},
 		}
 	}
-	if op.input.formIndex != nil {
+	if op.input().formIndex != nil {
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{formType: {Schema: formSchema()}}}
 	}
 	a.describeSuccess(op, o)
@@ -305,7 +305,7 @@ func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 	if op.Access != Public {
 		codes[http.StatusServiceUnavailable] = []apierr.Code{apierr.ServerUnavailable}
 	}
-	if op.input.body != nil || op.input.formIndex != nil {
+	if op.input().body != nil || op.input().formIndex != nil {
 		codes[http.StatusRequestEntityTooLarge] = []apierr.Code{apierr.IllegalArgument}
 	}
 	if op.Method == http.MethodDelete {

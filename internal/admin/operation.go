@@ -63,9 +63,11 @@ type Operation struct {
 	EmptyIsOK bool
 
 	inType, outType reflect.Type
-	input           *input
-	run             func(ctx context.Context, in any) (any, error)
-	dynamic         *Dynamic // of operations that are added while the server runs
+	// input returns the compiled input type. It is compiled when it is first asked for: that of all operations would
+	// take a tenth of the start of the server.
+	input   func() *input
+	run     func(ctx context.Context, in any) (any, error)
+	dynamic *Dynamic // of operations that are added while the server runs
 }
 
 // Handle completes the declaration of an operation with its handler. In is the
@@ -82,43 +84,52 @@ func Handle[In, Out any](op Operation, handler func(context.Context, *In) (Out, 
 // NoInput is the input of an operation that has none.
 type NoInput struct{}
 
+// fail panics: the declaration is wrong.
+func (op *Operation) fail(format string, args ...any) {
+	panic(fmt.Sprintf("admin: operation %q (%s %s): %s", op.ID, op.Method, op.Path, fmt.Sprintf(format, args...)))
+}
+
 // check panics when a declaration breaks a rule of the interface. It runs when
 // the server starts and in every test.
 func (op *Operation) check() {
-	fail := func(format string, args ...any) {
-		panic(fmt.Sprintf("admin: operation %q (%s %s): %s", op.ID, op.Method, op.Path, fmt.Sprintf(format, args...)))
-	}
 	switch op.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
 	default:
-		fail("method is not one of GET, HEAD, POST, PUT, DELETE")
+		op.fail("method is not one of GET, HEAD, POST, PUT, DELETE")
 	}
 	switch {
 	case op.ID == "" || op.Summary == "" || op.Tag == "" || op.run == nil:
-		fail("ID, Summary, Tag and handler are needed")
+		op.fail("ID, Summary, Tag and handler are needed")
 	case !strings.HasPrefix(op.Path, "/") || strings.ContainsAny(op.Path, "{}:*%?") || strings.HasSuffix(op.Path, "/"):
-		fail("a path has no parameters, escapes or trailing slash")
+		op.fail("a path has no parameters, escapes or trailing slash")
 	case op.Access == Privileged && !permission.Known(op.Permission):
-		fail("permission %q is not in the table", op.Permission)
+		op.fail("permission %q is not in the table", op.Permission)
 	case op.Access != Privileged && op.Permission != "":
-		fail("has a permission that is never asked for")
+		op.fail("has a permission that is never asked for")
 	}
 	if op.Replica && op.Method != http.MethodGet {
-		fail("only GET may be served by a replica")
+		op.fail("only GET may be served by a replica")
 	}
-	body := op.input.body != nil || op.input.formIndex != nil
-	if op.input.body != nil && op.input.formIndex != nil {
-		fail("has a body and a form")
+}
+
+// compile compiles the input type and panics if it breaks a rule of the interface. It runs before the first request, and when the
+// document is built.
+func (op *Operation) compile() *input {
+	in := inputOf(op.inType)
+	body := in.body != nil || in.formIndex != nil
+	if in.body != nil && in.formIndex != nil {
+		op.fail("has a body and a form")
 	}
 	if body && (op.Method == http.MethodGet || op.Method == http.MethodHead || op.Method == http.MethodDelete) {
-		fail("only POST and PUT have a body")
+		op.fail("only POST and PUT have a body")
 	}
-	if op.Method == http.MethodDelete && !op.input.hasSelector() {
-		fail("a deletion needs a parameter tagged selector")
+	if op.Method == http.MethodDelete && !in.hasSelector() {
+		op.fail("a deletion needs a parameter tagged selector")
 	}
-	if op.OwnID != "" && op.input.param(op.OwnID) == nil {
-		fail("OwnID names the unknown parameter %q", op.OwnID)
+	if op.OwnID != "" && in.param(op.OwnID) == nil {
+		op.fail("OwnID names the unknown parameter %q", op.OwnID)
 	}
+	return in
 }
 
 func (in *input) hasSelector() bool {

@@ -96,8 +96,8 @@ func (c *call) queryParams() map[string]any {
 		return nil
 	}
 	v := reflect.New(c.op.inType).Elem()
-	if _, err := c.op.input.decodeParams(q, c.r.Header, v); err != nil {
+	if _, err := c.op.input().decodeParams(q, c.r.Header, v); err != nil {
 		return nil
 	}
-	return c.op.input.describe(v)
+	return c.op.input().describe(v)
 }
