@@ -96,6 +96,8 @@ var ErrBusy = errors.New("too many calls of the plugin are waiting")
 // A Host runs JavaScript plugins.
 type Host struct {
 	opts Options
+	// plan prepares the extension points when the first plugin is loaded. Most servers have none when they start.
+	plan func() error
 	// watcher is the goroutine that sees to it that turns end; wake makes it look, unless watching says that it does.
 	// ended is closed with the host.
 	watcher  sync.WaitGroup
@@ -116,7 +118,7 @@ type Host struct {
 	closed  bool
 }
 
-// New makes a host. It fails if a type of an extension point has no counterpart in JavaScript.
+// New makes a host.
 func New(opts Options) (*Host, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -153,20 +155,26 @@ func New(opts Options) (*Host, error) {
 	h := &Host{opts: opts, modules: map[*module]struct{}{}, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	h.lanes.free = opts.Lanes
 	h.runnable[0].Name = "/sched/goroutines/runnable:goroutines"
-	for _, p := range opts.Points {
+	h.plan = sync.OnceValue(h.planPoints)
+	h.watcher.Go(h.watch)
+	return h, nil
+}
+
+// planPoints makes the codecs of all extension points, and fails if a type has no counterpart in JavaScript.
+func (h *Host) planPoints() error {
+	for _, p := range h.opts.Points {
 		for _, m := range p.Methods {
 			if _, err := planOf(m); err != nil {
-				return nil, fmt.Errorf("extension point %s: %w", p.Name, err)
+				return fmt.Errorf("extension point %s: %w", p.Name, err)
 			}
 		}
 		for _, l := range p.Listeners {
 			if _, err := codecOf(l.Event); err != nil {
-				return nil, fmt.Errorf("extension point %s: events of %s: %w", p.Name, l.Name, err)
+				return fmt.Errorf("extension point %s: events of %s: %w", p.Name, l.Name, err)
 			}
 		}
 	}
-	h.watcher.Go(h.watch)
-	return h, nil
+	return nil
 }
 
 // point finds one of the extension points of the host by any of its names.
@@ -184,8 +192,11 @@ func (h *Host) point(name string) (*plugin.Point, bool) {
 // Language is JavaScript.
 func (h *Host) Language() plugin.Language { return plugin.JavaScript }
 
-// Load makes a module of the source of a plugin.
+// Load makes a module of the source of a plugin. It fails if a type of an extension point has no counterpart in JavaScript.
 func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
+	if err := h.plan(); err != nil {
+		return nil, fmt.Errorf("load %q: %w", src.Name, err)
+	}
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()

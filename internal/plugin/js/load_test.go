@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,24 @@ func parts(descriptor, extensions, points, before string) string {
 		points = `getExtensionPoints() { return ['UserAuthenticator']; }`
 	}
 	return before + "\nclass X extends AppExtension {\n  " + points + "\n}\nexport default class P extends AppPlugin {\n  " + descriptor + "\n  " + extensions + "\n}\n"
+}
+
+// TestPointsArePlannedLate proves that extension points are prepared for the first plugin, and that a wrong one refuses it.
+func TestPointsArePlannedLate(t *testing.T) {
+	point := &plugin.Point{Name: "Looker", Methods: []*plugin.Method{{Name: "look", Result: reflect.TypeFor[chan int]()}}}
+	h, err := New(Options{Points: []*plugin.Point{point}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	const want = `load "x.js": extension point Looker: result of look: the type chan int has no counterpart in JavaScript`
+	if _, err := h.Load(t.Context(), plugin.Source{Name: "x.js", Data: []byte(parts("", "", "", ""))}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 func TestBadShapes(t *testing.T) {
