@@ -60,10 +60,6 @@ func (p *webConsole) start(context.Context) error {
 	if !p.Process.runs(role.Service) || !c.Enabled {
 		return nil
 	}
-	protocol, err := protocolDescriptors()
-	if err != nil {
-		return err
-	}
 	typings, err := readTypings()
 	if err != nil {
 		return err
@@ -80,7 +76,7 @@ func (p *webConsole) start(context.Context) error {
 		Name: p.Nodes.byRole[role.Service].ID(), Service: p.Operating.apis[role.Service], Authenticator: p.Administrators.authenticator(),
 		AuthenticationOff: func() bool { return *authentication() }, Node: p.node,
 		SignOn:    p.Administrators.consoleSignOn(),
-		Documents: documents, Protocol: protocol, Typings: typings, Documentation: Documentation(), Version: version,
+		Documents: documents, Protocol: sync.OnceValue(protocolDescriptors), Typings: typings, Documentation: Documentation(), Version: version,
 		Logger: p.Logs.logger,
 	})
 	if server := p.ConsolePort.server; server != nil {
@@ -138,7 +134,7 @@ func clientURL(m cluster.Member) string {
 
 // protocolDescriptors describes the client protocol, from which the playground
 // of the console makes its forms.
-func protocolDescriptors() ([]byte, error) {
+func protocolDescriptors() []byte {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
 	var add func(protoreflect.FileDescriptor)
@@ -155,9 +151,9 @@ func protocolDescriptors() ([]byte, error) {
 	add((*wire.AppRequest)(nil).ProtoReflect().Descriptor().ParentFile())
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
 	if err != nil {
-		return nil, fmt.Errorf("describe the client protocol: %w", err)
+		panic(fmt.Sprintf("app: describe the client protocol: %v", err)) // All its texts are UTF-8.
 	}
-	return data, nil
+	return data
 }
 
 // readTypings returns the types for plugins, which complete what authors write

@@ -41,8 +41,8 @@ type Options struct {
 	Node func(id string) (Node, bool)
 	// Documents return the OpenAPI documents by role. They are called when somebody asks for them.
 	Documents map[string]func() []byte
-	// Protocol is the client protocol as a serialized FileDescriptorSet.
-	Protocol []byte
+	// Protocol returns the client protocol as a serialized FileDescriptorSet. It is called for each request.
+	Protocol func() []byte
 	// Typings are the TypeScript declarations for plugins by file name.
 	Typings map[string][]byte
 	// Documentation serves the documentation. It is open to everybody.

@@ -101,7 +101,7 @@ func (m *mount) document(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *mount) protocol(w http.ResponseWriter, r *http.Request) {
-	m.known(w, r, "application/octet-stream", "protocol", m.opts.Protocol)
+	m.known(w, r, "application/octet-stream", "protocol", m.opts.Protocol())
 }
 
 func (m *mount) typings(w http.ResponseWriter, r *http.Request) {
