@@ -104,8 +104,11 @@ func (b *builder) groupTags(name string, f reflect.StructField, inherited flags)
 
 func (b *builder) flags(name string, f reflect.StructField, inherited flags) (flags, error) {
 	fl := inherited
-	for tag, target := range map[string]*bool{"mutable": &fl.mutable, "global": &fl.global, "hidden": &fl.hidden} {
-		if err := boolTag(f, tag, target); err != nil {
+	for _, t := range [...]struct {
+		tag    string
+		target *bool
+	}{{"mutable", &fl.mutable}, {"global", &fl.global}, {"hidden", &fl.hidden}} {
+		if err := boolTag(f, t.tag, t.target); err != nil {
 			return fl, fmt.Errorf("reflect configuration: %q: %w", name, err)
 		}
 	}
@@ -119,6 +122,7 @@ func (b *builder) field(parent *node, f reflect.StructField, inherited flags) (*
 		segment = kebab(f.Name)
 	}
 	c := &node{typ: f.Type, name: joinName(parent.name, segment), segment: segment, camel: camel(segment)}
+	c.jsonPath = joinName(parent.jsonPath, c.camel)
 	if other, ok := parent.child(segment); ok {
 		return nil, fmt.Errorf("reflect configuration: property %q is declared twice, also as %q", c.name, other.name)
 	}
@@ -153,9 +157,8 @@ func (b *builder) leaf(n *node, f reflect.StructField, fl flags) error {
 	if sensitive && !n.secret {
 		return fmt.Errorf("a sensitive property must have the type Secret, not %s", n.typ)
 	}
-	_, path, _ := strings.Cut(n.name, ".")
 	n.prop = Property{
-		Name: n.name, JSONPath: camelPath(path), Env: envName(n.name), Type: typ, Doc: n.prop.Doc,
+		Name: n.name, JSONPath: n.jsonPath, Env: envName(n.name), Type: typ, Doc: n.prop.Doc,
 		Options: n.rules.enum, Min: n.rules.min, Max: n.rules.max,
 		Mutable: fl.mutable, Global: fl.global, Hidden: fl.hidden,
 		// Of a list of structs only some fields may be sensitive.
@@ -179,7 +182,7 @@ func (b *builder) shape(n *node, fl flags) (string, error) {
 	switch n.typ.Kind() {
 	case reflect.Slice:
 		n.kind = kindList
-		n.elem = &node{typ: n.typ.Elem(), name: n.name + "[?]"}
+		n.elem = &node{typ: n.typ.Elem(), name: n.name + "[?]", jsonPath: n.jsonPath + "[?]"}
 		if n.typ.Elem().Kind() == reflect.Struct {
 			n.elem.kind = kindGroup
 			err := b.group(n.elem, fl)
@@ -247,15 +250,6 @@ func (b *builder) fallback(n *node, f reflect.StructField) error {
 	return nil
 }
 
-// camelPath is the camelCase form of a dotted kebab-case name.
-func camelPath(path string) string {
-	segments := strings.Split(path, ".")
-	for i, s := range segments {
-		segments[i] = camel(s)
-	}
-	return strings.Join(segments, ".")
-}
-
 // scalarWord names the type of a scalar and checks that it is supported.
 func scalarWord(n *node) (string, error) {
 	if n.rules.enum != nil {
@@ -285,16 +279,19 @@ func scalarWord(n *node) (string, error) {
 
 // readRules reads the tags that restrict values.
 func readRules(r *rules, f reflect.StructField) error {
-	for tag, target := range map[string]**int64{"min": &r.min, "max": &r.max, "minlen": &r.minLen, "maxlen": &r.maxLen} {
-		text, ok := f.Tag.Lookup(tag)
+	for _, t := range [...]struct {
+		tag    string
+		target **int64
+	}{{"min", &r.min}, {"max", &r.max}, {"minlen", &r.minLen}, {"maxlen", &r.maxLen}} {
+		text, ok := f.Tag.Lookup(t.tag)
 		if !ok {
 			continue
 		}
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("tag %s: %w", tag, err)
+			return fmt.Errorf("tag %s: %w", t.tag, err)
 		}
-		*target = &v
+		*t.target = &v
 	}
 	if list, ok := f.Tag.Lookup("enum"); ok {
 		r.enum = strings.Split(list, ",")

@@ -66,6 +66,8 @@ type node struct {
 	name string
 	// segment and camel are the last part of the name in its two spellings.
 	segment, camel string
+	// jsonPath is the full camelCase name without the root.
+	jsonPath string
 	// index leads from the struct of the parent group to this field.
 	index []int
 	// prop describes a leaf.
