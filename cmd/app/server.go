@@ -75,6 +75,7 @@ func (c serviceCommand) Run() error { return c.serve([]role.Role{role.Service}) 
 
 // serve runs roles with the configuration of the source.
 func (s roleFlags) serve(roles []role.Role) error {
+	app.MakeRoom()
 	c, err := s.load()
 	if err != nil {
 		return err

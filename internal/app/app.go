@@ -81,7 +81,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	all := &units{}
 	err = start(ctx, assemble(p, all))
 	if err == nil {
-		_ = releaseProgram() // It costs memory if that fails.
+		p.lifecycle.add(part{name: "release of the program", run: release})
 		if opts.Ready != nil {
 			opts.Ready(&App{p, all})
 		}
@@ -91,6 +91,17 @@ func Run(ctx context.Context, opts Options) (err error) {
 		all.Logs.logger.Info("stopping")
 	}
 	return errors.Join(err, p.stop())
+}
+
+// releaseAfter is how long the start of the server is left alone: whoever waited for it uses the pages that would be released.
+const releaseAfter = 500 * time.Millisecond
+
+// release gives the pages back that only the start of the server needed.
+func release(ctx context.Context) error {
+	if sleep.For(ctx, releaseAfter) == nil {
+		_ = releaseProgram() // It costs memory if that fails.
+	}
+	return nil
 }
 
 // start starts units in order.
