@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin is the framework of the administrative HTTP interface: how an
-// operation is declared, and everything that holds for all of them — routing,
-// rate limit, authentication, authorisation, reading of parameters and bodies,
-// the answer's envelope, audit records, and the OpenAPI document. The
-// operations themselves stand in package api; this package knows no resource.
+// Package admin is the framework of the admin interface: operation declarations, routing, rate
+// limit, authentication, authorisation, reading of parameters and bodies, the response envelope,
+// audit records, and the OpenAPI document. The operations themselves are in package api; this
+// package knows no resource.
 package admin
 
 import (
@@ -38,53 +37,51 @@ import (
 // RateLimit configures the token bucket of each remote address.
 type RateLimit = ratelimit.Rule
 
-// Settings are what an operator may change while the server runs.
+// Settings are the settings that may change at run time.
 type Settings struct {
 	UseAuthentication        bool
 	RateLimit                RateLimit
-	IPv6ClientBits           int // how many bits of an IPv6 address tell clients apart; 0 means all
+	IPv6ClientBits           int // prefix length of an IPv6 client; 0 means all bits
 	MaxBodyBytes             int64
 	Audit                    bool
 	AuditParams              bool
 	AllowDeleteWithoutFilter bool
-	DefaultRecords           int // size of a list when the caller names none
-	MaxRecords               int // size of a list at most
-	// TotalBudget is how long the records of a page are counted.
+	DefaultRecords           int // default size of a list
+	MaxRecords               int // maximum size of a list
+	// TotalBudget is how long the total of a page is counted.
 	TotalBudget time.Duration
 }
 
-// Options are what an API is built from.
+// Options configure an API.
 type Options struct {
 	Title         string // of the OpenAPI document
 	Description   string // of the OpenAPI document
 	Version       string
-	Tags          []Tag            // the controllers that operations are filed under
+	Tags          []Tag            // the controllers that group operations
 	Settings      func() *Settings // called for each request
 	Authenticator Authenticator
-	// LocalOnly reports that everybody knows the password of root, so that only
-	// callers on this machine are let in. It may be nil.
+	// LocalOnly reports whether root has the default password, so that only callers on this machine
+	// are admitted. It may be nil.
 	LocalOnly func() bool
 	Recorders []Recorder
-	// Trail keeps the writes. It may be nil.
+	// Trail records writes. It may be nil.
 	Trail Trail
-	// Watcher is told as well, whatever the settings say of the audit log. It may
-	// be nil.
+	// Watcher receives records regardless of the audit log's settings. It may be nil.
 	Watcher Watcher
-	// Observe is told of every answer, for metrics. path is that of the
-	// operation, or "" when none matched. It may be nil.
+	// Observe is called with every response, for metrics. path is the operation's, or "" if none
+	// matched. It may be nil.
 	Observe func(method, path string, status int, took time.Duration)
 	Logger  *slog.Logger
-	// Translate gives errors of other packages their business codes before they
-	// are sent. It may be nil.
+	// Translate adds business codes to errors of other packages. It may be nil.
 	Translate func(error) error
-	// OnReplica returns the context of operations that a replica of the database
-	// may serve; nil is without replica.
+	// OnReplica returns the context of operations that a database replica may serve; nil means no
+	// replica.
 	OnReplica func(context.Context) context.Context
-	// Dynamic are operations that are added and removed while the server runs. It may be nil.
+	// Dynamic are operations that are added and removed at run time. It may be nil.
 	Dynamic DynamicOperations
-	// DocsEnabled says whether the documentation is served; nil means always.
+	// DocsEnabled reports whether the documentation is served; nil means always.
 	DocsEnabled func() bool
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -96,15 +93,15 @@ type API struct {
 	ops      []*Operation
 	routes   map[string]map[string]*Operation // path, method
 	limiter  *ratelimit.Limiter
-	document func() []byte // built by the first who asks
+	document func() []byte // built on first use
 	full     fullDocument  // the same with the dynamic operations
 
 	streams     context.Context
 	stopStreams context.CancelFunc
 }
 
-// New builds the interface from its operations. It panics when a declaration is
-// wrong, which is a mistake in the program and not in its use.
+// New builds the interface from its operations. It panics on an invalid declaration, which is a
+// programming error.
 func New(opts Options, ops ...*Operation) *API {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -143,19 +140,19 @@ func New(opts Options, ops ...*Operation) *API {
 // Operations returns the declarations in the order in which they were given.
 func (a *API) Operations() []*Operation { return slices.Clone(a.ops) }
 
-// Document returns the OpenAPI 3.0 description as JSON. It panics when a declaration cannot be described.
+// Document returns the OpenAPI 3.0 description as JSON. It panics if a declaration cannot be
+// described.
 func (a *API) Document() []byte { return a.document() }
 
-// StopStreams ends the answers that would never end by themselves. It is part
-// of the shutdown.
+// StopStreams ends endless responses, for the shutdown.
 func (a *API) StopStreams() { a.stopStreams() }
 
-// call is one request on its way through the framework.
+// call is the state of one request.
 type call struct {
 	api       *API
 	w         http.ResponseWriter
 	r         *http.Request
-	conn      *conn // nil when the request did not come by a Server
+	conn      *conn // nil if the request did not come through a Server
 	settings  *Settings
 	started   time.Time
 	remote    netip.Addr
@@ -164,25 +161,25 @@ type call struct {
 	principal *Principal
 	params    map[string]any
 	form      func() // deletes the files of a form; nil without one
-	watched   bool   // whether the Watcher wants to know
-	tried     string // the login name that was refused
-	trail     endAct // ends the row of a write; nil before it has begun
-	unread    bool   // whether a body was refused and not read
-	cancel    func() // ends what a dynamic operation still does; nil without one
-	cut       bool   // whether the answer ended in the middle, which the caller must notice
+	watched   bool   // whether the Watcher wants the record
+	tried     string // the refused login name
+	trail     endAct // ends the row of a write; nil before it begins
+	unread    bool   // whether a body was refused without reading it
+	cancel    func() // cancels a dynamic operation; nil without one
+	cut       bool   // whether the response was truncated, which the caller must notice
 	status    int
 	code      apierr.Code
 }
 
-// discard deletes what reading the input left on the disk.
+// discard deletes temporary files of the input.
 func (c *call) discard() {
 	if c.form != nil {
 		c.form()
 	}
 }
 
-// ServeHTTP implements http.Handler. The order of the steps is part of the
-// contract: which error wins is observable.
+// ServeHTTP implements http.Handler. The order of the steps is part of the contract, because it
+// determines which error is returned.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{api: a, w: w, r: r, started: a.opts.Now(), requestID: rand.Text(), settings: a.opts.Settings(), conn: connOf(r.Context())}
 	c.watched = a.opts.Watcher != nil && a.opts.Watcher.Wants()
@@ -226,12 +223,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var (
 	noSniff     = []string{"nosniff"}
 	corsAny     = []string{"*"}
-	corsHeaders = []string{"Authorization, Content-Type, *"} // Browsers do not let * stand for Authorization.
+	corsHeaders = []string{"Authorization, Content-Type, *"} // Browsers do not apply * to Authorization.
 	corsMaxAge  = []string{"7200"}
 )
 
-// process takes a request as far as it goes: to the operation's result, or to
-// the first step that refuses it.
+// process runs the steps of a request up to the result of the operation, or to the first error.
 func (c *call) process() (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -294,8 +290,8 @@ func (a *API) route(w http.ResponseWriter, r *http.Request) (*Operation, error) 
 	}
 }
 
-// similar names the path that shares the longest beginning with an unknown one,
-// if that is more than its slash.
+// similar returns the path with the longest common prefix with an unknown one, or "" if that is
+// only the slash.
 func (a *API) similar(path string) string {
 	best, shared := "", 1
 	for _, op := range a.ops {
@@ -345,7 +341,7 @@ func (c *call) readInput() (any, error) {
 	return ptr.Interface(), nil
 }
 
-// readBody reads the JSON body whatever its Content-Type says.
+// readBody reads the JSON body, ignoring its Content-Type.
 func (c *call) readBody(dst reflect.Value) error {
 	limit := c.settings.MaxBodyBytes
 	if c.r.ContentLength > limit {
@@ -366,23 +362,23 @@ func (c *call) readBody(dst reflect.Value) error {
 }
 
 const (
-	// maxDiscarded and discardTimeout bound what is read of a body that was refused.
+	// maxDiscarded and discardTimeout bound how much of a refused body is read.
 	maxDiscarded   = 64 << 20
 	discardTimeout = 10 * time.Second
 )
 
-// refuseBody refuses a body that is too large. Many callers send a body to its
-// end before they read the answer, and would see a broken connection instead of
-// it: the rest is read and thrown away once the answer is sent, within bounds.
+// refuseBody refuses a body that is too large. Many callers send a body to its end before they read
+// the response, and would see a broken connection instead: the rest is discarded, within limits,
+// after the response is sent.
 func (c *call) refuseBody(limit int64) error {
 	c.w.Header().Set("Connection", "close")
-	// Otherwise the server would stop reading when it begins to answer.
+	// Otherwise the server would stop reading when the response begins.
 	_ = http.NewResponseController(c.w).EnableFullDuplex()
-	c.unread = c.r.Header.Get("Expect") == "" // Whoever waits for permission to send has sent nothing.
+	c.unread = c.r.Header.Get("Expect") == "" // A caller that waits for permission has sent nothing.
 	return bodyTooLarge(limit)
 }
 
-// discardBody reads what is left of a body that was refused.
+// discardBody reads the rest of a refused body.
 func (c *call) discardBody() {
 	rc := http.NewResponseController(c.w)
 	if rc.Flush() != nil || rc.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
@@ -391,11 +387,10 @@ func (c *call) discardBody() {
 	_, _ = io.CopyN(io.Discard, c.r.Body, maxDiscarded)
 }
 
-// writeTimeout bounds how long a caller may take to accept an answer, or a
-// block of a download.
+// writeTimeout is how long a caller may take to accept a response, or a block of a download.
 const writeTimeout = time.Minute
 
-// respond sends the answer and tells the recorders.
+// respond sends the response and records the request.
 func (c *call) respond(result any, err error) {
 	rc := http.NewResponseController(c.w)
 	rc.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -421,7 +416,7 @@ func (c *call) respond(result any, err error) {
 	}
 }
 
-// endSpan ends the span of the request. Of a path that nobody declared it shows nothing.
+// endSpan ends the span of the request. It omits undeclared paths.
 func (c *call) endSpan(span telemetry.Span) {
 	defer span.End()
 	if !span.On() {
@@ -441,7 +436,7 @@ func (c *call) endSpan(span telemetry.Span) {
 	}
 }
 
-// recordEvent tells flight recordings of the request. Of a path that nobody declared they see nothing.
+// recordEvent emits the request's event for flight recordings. It omits undeclared paths.
 func (c *call) recordEvent(path string, took time.Duration) {
 	e := event.AdminRequest{
 		Span: event.Span{Start: c.started, Duration: took}, Method: clip(c.r.Method), Path: path,
@@ -462,7 +457,7 @@ func (c *call) record(err error, took time.Duration) {
 	c.api.tell(c.r.Context(), rec, c.settings, c.watched)
 }
 
-// newRecord is the record of the request as far as it got. op may be nil.
+// newRecord returns the record of the request so far. op may be nil.
 func (c *call) newRecord(op *Operation) *Record {
 	rec := &Record{
 		Admin: c.principal, LoginName: c.tried, Remote: c.remote, RequestID: c.requestID, Time: c.started,
@@ -474,8 +469,8 @@ func (c *call) newRecord(op *Operation) *Record {
 	return rec
 }
 
-// send sends the result of an operation. Its error is for the record; the
-// caller has already been told what could be told.
+// send sends the result of an operation. Its error is for the record; the caller has already got
+// the response.
 func (c *call) send(result any, rc *http.ResponseController) error {
 	switch v := result.(type) {
 	case Done:
@@ -546,9 +541,8 @@ func (c *call) sendEnvelope(data any) error {
 	return nil
 }
 
-// sendError sends an error as an envelope, whatever the operation would have
-// sent. What is unexpected goes to the log with the request id, not to the
-// caller.
+// sendError sends an error as an envelope. Unexpected errors are logged with the request id, not
+// sent.
 func (c *call) sendError(err error) {
 	if c.api.opts.Translate != nil {
 		err = c.api.opts.Translate(err)
@@ -576,11 +570,10 @@ func (c *call) sendError(err error) {
 	c.writeBody(jsonType, buf.Bytes())
 }
 
-// statusHungUp is the status in records of requests whose callers did not wait
-// for the answer.
+// statusHungUp is the recorded status of requests whose callers disconnected before the response.
 const statusHungUp = 499
 
-// hungUp reports whether a failure only means that the caller is gone.
+// hungUp reports whether a failure is only caused by the caller's disconnection.
 func (c *call) hungUp(e *apierr.Error) bool {
 	return (e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable) && errors.Is(c.r.Context().Err(), context.Canceled)
 }
@@ -640,7 +633,7 @@ func (c *call) sendDownload(d *Download, rc *http.ResponseController) error {
 	}
 }
 
-// headerName keeps a file name from breaking out of its header.
+// headerName escapes a file name for a header.
 func headerName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '"' || r == ';' || r == '\\' || r >= 0x7f {
@@ -657,7 +650,7 @@ func (c *call) sendStream(stream Stream) error {
 	defer stop()
 	err := stream(ctx, openEvents(c.w))
 	if ctx.Err() != nil {
-		return nil // The caller left, or the server stops.
+		return nil // The caller disconnected, or the server is stopping.
 	}
 	return err
 }

@@ -26,8 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The operations of the tests answer with what they were given, so that a
-// scenario shows how input was read.
+// The operations of the tests return their input, so that a scenario shows how it was read.
 
 type pair struct {
 	OwnerID int64  `json:"ownerId"`
@@ -173,7 +172,7 @@ func testOperations() []*Operation {
 	}
 }
 
-// keeper knows the administrators of the tests.
+// keeper contains the administrators of the tests.
 type keeper map[string]*Principal
 
 func (k keeper) Authenticate(_ context.Context, c Credentials) (*Principal, error) {
@@ -404,7 +403,7 @@ func TestScenarios(t *testing.T) {
 		{"optional body, broken", "PUT", "/things", "{", "none", 400, `~not valid JSON`},
 		{"body of a GET is ignored", "GET", "/things", "{", "root", 200, ok(`{` + plain)},
 
-		// The guard counts real selectors only.
+		// The guard ignores selectors without effect.
 		{"delete", "DELETE", "/things?ids=1,2", "", "root", 200, ok(`{"deletedCount":2}`)},
 		{"delete all", "DELETE", "/things", "", "root", 400, `~"code":1301`},
 		{"delete all, with an option", "DELETE", "/things?logically=true", "", "root", 400, `~"code":1301`},
@@ -684,7 +683,7 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("step %d: status %d, want %d", i, got, s.want)
 		}
 	}
-	ta.settings.RateLimit.RefillInterval = time.Millisecond // A live change counts at once.
+	ta.settings.RateLimit.RefillInterval = time.Millisecond // A live change takes effect at once.
 	now = now.Add(2 * time.Millisecond)
 	if got := get("192.0.2.1:1"); got != 404 {
 		t.Errorf("after the change: status %d", got)

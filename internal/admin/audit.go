@@ -13,39 +13,37 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Record tells of one finished request.
+// Record describes a finished request.
 type Record struct {
 	Admin      *Principal // nil for a caller without valid credentials
-	LoginName  string     // the name that was refused; "" otherwise
+	LoginName  string     // the refused name; "" otherwise
 	Remote     netip.Addr
 	RequestID  string
 	Time       time.Time
-	Action     string // the operation's ID; "" when no operation matched
+	Action     string // the operation's ID; "" if none matched
 	Method     string
 	Path       string
-	Params     map[string]any // with secrets masked; nil when they are not wanted
+	Params     map[string]any // with secrets masked; nil if not wanted
 	Code       apierr.Code
 	Status     int
 	Processing time.Duration
 	Err        error
 }
 
-// Recorder is told of every finished request, in the goroutine that served it
-// and before the next request of the same connection is read. It must not
-// block.
+// Recorder receives the record of every finished request, in the goroutine that served it and
+// before the next request of the connection is read. It must not block.
 type Recorder interface {
 	Record(ctx context.Context, r *Record)
 }
 
-// Watcher is a Recorder that comes and goes.
+// Watcher is a Recorder that can be inactive.
 type Watcher interface {
 	Recorder
-	// Wants reports whether it wants to be told of the request that begins. It
-	// costs next to nothing.
+	// Wants reports whether it wants the record of a beginning request. It must be cheap.
 	Wants() bool
 }
 
-// tell hands a record to those who shall get it.
+// tell passes a record to the recorders.
 func (a *API) tell(ctx context.Context, rec *Record, s *Settings, watched bool) {
 	if watched {
 		a.opts.Watcher.Record(ctx, rec)
@@ -108,18 +106,16 @@ func (l auditLog) Record(ctx context.Context, r *Record) {
 	if r.Err != nil {
 		attrs = append(attrs, slog.String("error", r.Err.Error()))
 	}
-	// A logger would look for the line of code that logs, which is always this
-	// one.
+	// A logger would determine the source line, which is always this one.
 	record := slog.NewRecord(time.Now(), slog.LevelInfo, "admin request", 0)
 	record.AddAttrs(attrs...)
 	_ = l.handler.Handle(ctx, record)
 }
 
-// maxParamBytes bounds what the log holds of one parameter.
+// maxParamBytes is the maximum size of a logged parameter.
 const maxParamBytes = 4 << 10
 
-// boundParams replaces parameters that are too large for the log by their size.
-// The body is looked at field by field.
+// boundParams replaces parameters that are too large by their size, in the body field by field.
 func boundParams(params map[string]any) map[string]any {
 	bounded := make(map[string]any, len(params))
 	for name, value := range params {
@@ -135,8 +131,8 @@ func boundParams(params map[string]any) map[string]any {
 	return bounded
 }
 
-// jsonSize is how much a parameter takes in the log. Numbers and short texts,
-// which nearly all are, cost no encoding.
+// jsonSize returns the size of a parameter in the log. Numbers and short texts, which are most, are
+// not encoded.
 func jsonSize(value any) int {
 	switch v := value.(type) {
 	case string:
@@ -151,10 +147,10 @@ func jsonSize(value any) int {
 	return 0
 }
 
-// masked stands for a value that no log may show.
+// masked replaces a secret.
 const masked = "***"
 
-// describe returns the given parameters of an input for an audit record.
+// describe returns the parameters of an input for an audit record.
 func (in *input) describe(v reflect.Value) map[string]any {
 	params := map[string]any{}
 	for _, p := range in.params {
@@ -176,7 +172,7 @@ func (in *input) describe(v reflect.Value) map[string]any {
 	return params
 }
 
-// describe returns a value as it may be logged.
+// describe returns a value for the log.
 func (s *shape) describe(v reflect.Value, secret bool) any {
 	if secret {
 		return masked
@@ -209,6 +205,6 @@ func (s *shape) describe(v reflect.Value, secret bool) any {
 	}
 }
 
-// A Describer is a body without a declared shape that may hold secrets: Describe returns what logs and plugins may see
-// of it.
+// A Describer is a body without declared shape that may contain secrets: Describe returns what logs
+// and plugins may see.
 type Describer interface{ Describe() any }

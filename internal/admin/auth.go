@@ -19,33 +19,31 @@ import (
 // RootID is the id of the administrator that always exists.
 const RootID int64 = 0
 
-// Principal is the administrator who makes a request.
+// Principal is the administrator who sends a request.
 type Principal struct {
 	ID          int64
 	LoginName   string
 	Permissions permission.Set
-	// Token is the token or session that the request came with; nil means a
-	// password. Permissions are those that remain with it.
+	// Token is the token or session of the request; nil means a password. Permissions are limited
+	// to the token's.
 	Token *Token
-	// Plugin is the id of the plugin that acts in the place of an administrator,
-	// and PluginVersion its version; they are empty for administrators.
+	// Plugin is the id of the plugin that acts as an administrator, and PluginVersion its version;
+	// empty for administrators.
 	Plugin, PluginVersion string
-	// OnBehalfOf says on whose request the plugin acts; it is empty if it acts by
-	// itself.
+	// OnBehalfOf is the user or administrator for whom the plugin acts; empty if it acts by itself.
 	OnBehalfOf string
 }
 
-// Token tells which token a request came with.
+// Token describes the token of a request.
 type Token struct {
 	ID   int64
 	Name string
 	Kind string // opaque here
-	// Roles are those that the token gives instead of its owner's; opaque here.
+	// Roles replace those of the token's owner; opaque here.
 	Roles []int64
 }
 
-// Credentials are what a caller proves its identity with: a token, or a login
-// name and a password.
+// Credentials authenticate a caller: a token, or a login name and a password.
 type Credentials struct {
 	LoginName, Password string
 	Token               string
@@ -53,38 +51,38 @@ type Credentials struct {
 	Remote netip.Addr
 }
 
-// Authenticator knows the administrators.
+// Authenticator authenticates administrators.
 type Authenticator interface {
-	// Authenticate returns the administrator with these credentials. It is called
-	// for every request with credentials, concurrently, and must take the same
-	// time for an unknown name and for a wrong password. Wrong credentials are an
-	// apierr.Unauthorized error; any other error means that it could not tell.
+	// Authenticate returns the administrator with these credentials. It is called concurrently, for
+	// every request with credentials, and must take the same time for an unknown name as for a
+	// wrong password. For wrong credentials it returns apierr.Unauthorized; any other error means
+	// that authentication failed.
 	Authenticate(ctx context.Context, c Credentials) (*Principal, error)
 }
 
 type principalKey struct{}
 
-// Requester returns the administrator who makes the request, or nil for a
-// caller without credentials.
+// Requester returns the administrator who sends the request, or nil for a caller without
+// credentials.
 func Requester(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p
 }
 
-// WithRequester returns a context in which p makes the request.
+// WithRequester returns a context with the requester p.
 func WithRequester(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// rootPrincipal acts when authentication is switched off.
+// rootPrincipal is the requester if authentication is disabled.
 var rootPrincipal = &Principal{ID: RootID, Permissions: permission.NewSet(permission.All()...)}
 
 func unauthorized(format string, args ...any) error {
 	return apierr.New(apierr.Unauthorized, format, args...)
 }
 
-// authorize finds out who calls and whether they may. It returns nil without
-// error for a caller without credentials that may still call.
+// authorize authenticates and authorises the caller. It returns nil without error for a caller
+// without credentials that needs none.
 func (c *call) authorize() (*Principal, error) {
 	r, op := c.r, c.op
 	if !c.settings.UseAuthentication {
@@ -115,13 +113,12 @@ func (c *call) authorize() (*Principal, error) {
 	return p, nil
 }
 
-// errLocalOnly is the answer to callers from elsewhere while root is open to
-// everybody.
+// errLocalOnly is returned to remote callers while root has the default password.
 var errLocalOnly = unauthorized("the root administrator still has the default password, so only callers on the server's own machine are let in: " +
 	"set app.security.password.initial-root-password before the first start, or change the password there with PUT /admins?ids=0")
 
-// local reports whether the caller is on this machine: by its address, and not
-// as a page of another site in a browser or as a proxy for somebody else.
+// local reports whether the caller is on this machine: by its address, and not through a page of
+// another site in a browser or a proxy.
 func (c *call) local() bool {
 	if !c.remote.IsLoopback() {
 		return false
@@ -143,7 +140,7 @@ func (c *call) local() bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// asksForSelf reports whether the parameter OwnID holds exactly the id.
+// asksForSelf reports whether the parameter OwnID contains exactly the id.
 func (op *Operation) asksForSelf(rawQuery string, id int64) bool {
 	if op.OwnID == "" {
 		return false
@@ -156,8 +153,7 @@ func (op *Operation) asksForSelf(rawQuery string, id int64) bool {
 	return p != nil && len(p.objects) == 0 && len(p.values) == 1 && p.values[0] == strconv.FormatInt(id, 10)
 }
 
-// readCredentials reads an Authorization header. Anything that is not usable
-// counts as no credentials.
+// readCredentials parses an Authorization header. An unusable one counts as none.
 func readCredentials(header string) (c Credentials, ok bool) {
 	scheme, rest, _ := strings.Cut(header, " ")
 	switch {
@@ -170,8 +166,8 @@ func readCredentials(header string) (c Credentials, ok bool) {
 	return c, ok
 }
 
-// basicCredentials decodes login name and password. The decoded bytes are UTF-8 if they can be, and
-// Latin-1 otherwise: browsers and tools differ.
+// basicCredentials decodes login name and password, as UTF-8 if valid, else as Latin-1: browsers
+// and tools differ.
 func basicCredentials(encoded string) (name, password string, ok bool) {
 	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

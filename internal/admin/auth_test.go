@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestCallersWhoHangUp proves that a caller who does not wait for the answer is
-// no failure of the server.
+// TestCallersWhoHangUp proves that a caller's disconnection does not count as a server failure.
 func TestCallersWhoHangUp(t *testing.T) {
 	ta := newTestAPI(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,8 +47,8 @@ func TestAuditLogNamesTheAccountThatWasTried(t *testing.T) {
 	}
 }
 
-// TestLocalOnly proves that an account that everybody knows serves nobody from
-// elsewhere, be it through a browser or a proxy on this machine.
+// TestLocalOnly proves that an account with the default password cannot be used remotely, not even
+// through a browser or a proxy on this machine.
 func TestLocalOnly(t *testing.T) {
 	ta := newTestAPI(t)
 	open := true

@@ -19,9 +19,9 @@ import (
 // maxBodyDepth bounds the nesting of a body.
 const maxBodyDepth = 64
 
-// decodeBody fills dst from a JSON text. It is lenient where callers are known
-// to be loose about types (a number in quotes, a single element for a list) and
-// strict about names: a field that the operation does not declare is refused.
+// decodeBody decodes a JSON text into dst. It is lenient about types (a number in quotes, a single
+// element for a list) for existing callers, and strict about names: an undeclared field is an
+// error.
 func (s *shape) decodeBody(data []byte, dst reflect.Value) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return illegal("the request needs a JSON body, but the body is empty")
@@ -40,7 +40,7 @@ func (s *shape) decodeBody(data []byte, dst reflect.Value) error {
 	return s.setJSON(dst, raw, "body", 0)
 }
 
-// jsonProblem shortens a syntax error to what the caller can act on.
+// jsonProblem shortens a syntax error to what helps the caller.
 func jsonProblem(err error) string {
 	if se, ok := errors.AsType[*jsontext.SyntacticError](err); ok && se.Err != nil {
 		return fmt.Sprintf("%v near byte %d", se.Err, se.ByteOffset)
@@ -48,7 +48,7 @@ func jsonProblem(err error) string {
 	return clip(err.Error())
 }
 
-// setJSON fills dst from one JSON value. path names the value in messages.
+// setJSON decodes one JSON value into dst. path names the value in errors.
 func (s *shape) setJSON(dst reflect.Value, raw jsontext.Value, path string, depth int) error {
 	if raw.Kind() == 'n' {
 		return nil // null and absent are the same.
@@ -104,8 +104,8 @@ func (s *shape) setObject(v reflect.Value, raw jsontext.Value, path string, dept
 	return nil
 }
 
-// isBlank reports whether a value is an empty text for what is no text. Callers
-// send that for a field that was left empty; it means null.
+// isBlank reports whether a value is an empty text for a non-text field, which means null: callers
+// send it for blank fields.
 func (s *shape) isBlank(raw jsontext.Value) bool {
 	if raw.Kind() != '"' {
 		return false
@@ -256,7 +256,7 @@ func scalarText(raw jsontext.Value) (text string, quoted bool) {
 	return string(bytes.TrimSpace(raw)), false
 }
 
-// members calls f for each member of a JSON object, which is known to be valid.
+// members calls f for each member of a valid JSON object.
 func members(raw jsontext.Value, f func(name string, value jsontext.Value) error) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.ReadToken(); err != nil {
@@ -279,7 +279,7 @@ func members(raw jsontext.Value, f func(name string, value jsontext.Value) error
 	return nil
 }
 
-// elements calls f for each element of a JSON array, which is known to be valid.
+// elements calls f for each element of a valid JSON array.
 func elements(raw jsontext.Value, f func(jsontext.Value) error) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.ReadToken(); err != nil {

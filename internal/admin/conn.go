@@ -17,28 +17,26 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// holdFrom and holdTo are the sizes of a body for which an answer is held back
-// until it is complete. Header and body of a smaller one fit into the buffer of
-// net/http anyway; for a larger one a call of the system more does not count.
+// holdFrom and holdTo are the sizes of a body for which a response is held back until it is
+// complete. A smaller one fits into the buffer of net/http with its header; for a larger one
+// another system call does not matter.
 const (
 	holdFrom = 2 << 10
 	holdTo   = 64 << 10
 )
 
-// conn is a connection that can hold back what is written to it. net/http sends
-// an answer that is larger than its buffer in two pieces, which wakes the
-// caller twice and costs each side a call of the system more than the answer as
-// a whole.
+// conn is a connection that can hold back writes. net/http sends a response that exceeds its buffer
+// in two parts, which wakes the caller twice and costs each side another system call.
 //
-// It is written by the goroutine that serves it. Only a server that is closed by
-// force writes at the same time, to say good-bye over TLS.
+// The goroutine that serves the connection writes to it. A concurrent write occurs only when a
+// server is closed by force, for the TLS close alert.
 type conn struct {
 	net.Conn
 	mu   sync.Mutex
 	held *bytes.Buffer // nil while nothing is held back
 }
 
-// hold keeps everything that is written from now on until release.
+// hold buffers all writes until release.
 func (c *conn) hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,9 +45,8 @@ func (c *conn) hold() {
 	}
 }
 
-// release sends what was held back, including what w has not yet written. An
-// answer of which a part was lost ends the connection: whatever followed would
-// be taken for the rest of it.
+// release sends what was held back, including what w has not written yet. If a part of a response
+// was lost, it closes the connection, because the caller would take the next response for the rest.
 func (c *conn) release(w http.ResponseWriter) {
 	if !c.holds() {
 		return
@@ -64,7 +61,7 @@ func (c *conn) release(w http.ResponseWriter) {
 		_, err = c.Conn.Write(held.Bytes())
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) // This is how net/http is told to end a connection.
+		panic(http.ErrAbortHandler) // This makes net/http close the connection.
 	}
 }
 
@@ -91,12 +88,12 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// plainRefusal is how net/http itself answers what never becomes a request; an
-// answer of an API begins otherwise.
+// plainRefusal begins the responses of net/http itself to unreadable requests; responses of an API
+// begin differently.
 var plainRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-// refusalOf returns the answer with an envelope in the place of one that
-// net/http wrote for a request that it could not read, or nil for any other.
+// refusalOf returns the response with an envelope that replaces one of net/http to an unreadable
+// request, or nil for any other.
 func refusalOf(b []byte) []byte {
 	line, text, found := bytes.Cut(b, plainRefusal)
 	status, isStatus := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
@@ -114,14 +111,14 @@ func refusalOf(b []byte) []byte {
 	return refusalWith(line, body.Bytes())
 }
 
-// refusalWith returns an answer with an envelope to what never became a request.
+// refusalWith returns a response with an envelope to an unreadable request.
 func refusalWith(line, body []byte) []byte {
 	return fmt.Appendf(nil, "%s\r\nContent-Type: %s\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n%s", line, jsonType, len(body), rand.Text(), body)
 }
 
-// CloseWrite tells the caller that nothing more will come; net/http does so
-// before it closes a connection on which the caller may still be sending.
+// CloseWrite signals the end of the data; net/http calls it before it closes a connection on which
+// the caller may still be sending.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -141,9 +138,9 @@ func (l holdingListener) Accept() (net.Conn, error) {
 	return &conn{Conn: c}, nil
 }
 
-// encrypted is a connection over TLS that answers in an envelope what net/http
-// refuses. net/http does not know that it is encrypted: the handshake runs with
-// the first read, within the time for headers, and withTLS tells handlers of it.
+// encrypted is a TLS connection that replaces the responses of net/http to unreadable requests by
+// envelopes. net/http does not know that it is encrypted: the handshake runs with the first read,
+// within the time for headers, and withTLS informs handlers.
 type encrypted struct{ *tls.Conn }
 
 // Read implements io.Reader.
@@ -159,7 +156,7 @@ func (c encrypted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// looksLikeHTTP reports whether a caller began with the method of a request.
+// looksLikeHTTP reports whether the bytes begin an HTTP method.
 func looksLikeHTTP(begin [5]byte) bool {
 	switch string(begin[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO":
@@ -194,10 +191,10 @@ func (l encryptingListener) Accept() (net.Conn, error) {
 	return encrypted{tls.Server(c, l.config)}, nil
 }
 
-// tlsKey leads to the connection of a request over TLS.
+// tlsKey is the context key of the TLS connection of a request.
 type tlsKey struct{}
 
-// withTLS lets a handler see that a request came over TLS.
+// withTLS sets the TLS state of requests.
 func withTLS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(tlsKey{}).(encrypted); ok && r.TLS == nil {
@@ -209,7 +206,7 @@ func withTLS(next http.Handler) http.Handler {
 
 type connKey struct{}
 
-// withConn remembers the conn below a connection of the server.
+// withConn adds the conn of a connection to the context.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(encrypted); ok {
 		ctx, c = context.WithValue(ctx, tlsKey{}, t), t.NetConn()
@@ -220,8 +217,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// connOf returns the connection that a request came by, or nil when it did not
-// come by a Server of this package.
+// connOf returns the connection of a request, or nil if it did not come through a Server of this
+// package.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// watchedListener counts what is written to its connections, and can cut it
-// off.
+// watchedListener counts the writes to its connections, and can cut them off.
 type watchedListener struct {
 	net.Listener
 	writes atomic.Int32
@@ -44,8 +43,7 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// serveWatched starts a server whose connections are watched, over TLS if there
-// is a certificate.
+// serveWatched starts a server with watched connections, with TLS if there is a certificate.
 func serveWatched(t *testing.T, certificate *tls.Certificate) (*watchedListener, *Server) {
 	t.Helper()
 	watched := &watchedListener{}
@@ -101,15 +99,15 @@ func TestAnAnswerOverTLSIsSentAsAWhole(t *testing.T) {
 			t.Errorf("got %q, %v", body, err)
 		}
 		now := watched.writes.Load()
-		if n > 0 && now != before+1 { // The first one comes with the handshake.
+		if n > 0 && now != before+1 { // The first write includes the handshake.
 			t.Errorf("an answer was sent in %d pieces", now-before)
 		}
 		before = now
 	}
 }
 
-// TestALostAnswerEndsTheConnection proves that the next answer is never taken
-// for the rest of one that was cut off.
+// TestALostAnswerEndsTheConnection proves that a response after a truncated one is never taken for
+// its rest.
 func TestALostAnswerEndsTheConnection(t *testing.T) {
 	watched, s := serveWatched(t, nil)
 	watched.cut.Store(true)

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Date is a moment as the admin interface writes it: UTC, milliseconds, and a
-// numeric offset. The zero Date means "not set".
+// Date is a time in the format of the admin interface: UTC, milliseconds, and a numeric offset. The
+// zero Date means "not set".
 type Date struct{ time.Time }
 
 // NewDate returns the moment in UTC, cut to milliseconds.
@@ -19,8 +19,8 @@ func NewDate(t time.Time) Date { return Date{t.UTC().Truncate(time.Millisecond)}
 
 const dateLayout = "2006-01-02T15:04:05.000-07:00"
 
-// appendText appends the date as the interface writes it, without quotes. Lists
-// are full of dates, and reading a layout for each takes several times as long.
+// appendText appends the date without quotes. Lists contain many dates, and parsing a layout for
+// each takes several times as long.
 func (d Date) appendText(b []byte) []byte {
 	t := d.UTC()
 	year, month, day := t.Date()
@@ -82,7 +82,7 @@ var dateLayouts = []string{
 
 const dateRule = "must be a date: ISO 8601 such as 2024-03-28T11:43:23.291Z or 2024-03-28, RFC 1123, or epoch milliseconds"
 
-// ParseDate reads a date in any of the accepted spellings.
+// ParseDate parses a date in any of the accepted formats.
 func ParseDate(s string) (Date, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return dateFromMillis(ms)
@@ -100,7 +100,7 @@ func dateFromMillis(ms int64) (Date, error) {
 	return dateInRange(NewDate(time.UnixMilli(ms)))
 }
 
-// dateInRange refuses years that the four digits of the format cannot show.
+// dateInRange returns an error for years that do not have four digits.
 func dateInRange(d Date) (Date, error) {
 	if y := d.Year(); y < 0 || y > 9999 {
 		return Date{}, fmt.Errorf("the year %d is not between 0 and 9999", y)

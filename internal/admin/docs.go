@@ -26,8 +26,8 @@ var docsScript []byte
 //go:embed docs.css
 var docsStyle []byte
 
-// documentation declares the operations that serve the OpenAPI document and a
-// page to read it with. All files of the page come from inside the program.
+// documentation declares the operations that serve the OpenAPI document and a page for it. All
+// files of the page are embedded.
 func (a *API) documentation() []*Operation {
 	ops := []*Operation{
 		a.docOperation("queryOpenApiDocument", "/openapi/docs", "Get the OpenAPI 3.0 description", jsonType,
@@ -67,7 +67,7 @@ func (a *API) docOperation(id, urlPath, summary, contentType string, read func()
 	})
 }
 
-// versionOf is the version of a file of the documentation.
+// versionOf returns the version of a file of the documentation.
 func versionOf(body []byte) string {
 	digest := sha256.Sum256(body)
 	return base64.RawURLEncoding.EncodeToString(digest[:12])

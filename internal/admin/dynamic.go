@@ -18,30 +18,33 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// DynamicOperations are operations that are added and removed while the server runs.
+// DynamicOperations are operations that are added and removed at run time.
 type DynamicOperations interface {
 	// At returns the operations at an escaped path, one for each method.
 	At(path string) []*Operation
-	// All returns those that the OpenAPI document describes, in their order.
+	// All returns the operations for the OpenAPI document, in order.
 	All() []*Operation
 }
 
-// A Dynamic is what an operation has in the place of Go types if it is declared while the server runs.
+// A Dynamic replaces Go types in an operation that is declared at run time.
 type Dynamic struct {
-	// Query, Body and Result are JSON Schemas; nil is none. The properties of Query are the parameters: in
-	// the path if it has the name in braces as a segment, else in the query.
+	// Query, Body and Result are JSON Schemas; nil means none. The properties of Query are the
+	// parameters: a path parameter if the path has the name in braces as a segment, else a query
+	// parameter.
 	Query, Body, Result map[string]any
-	// ContentType is that of answers without envelope; "" are those with one.
+	// ContentType is the content type of responses without envelope; "" means an envelope.
 	ContentType string
-	// Version changes with everything that the document says of the operation.
+	// Version changes with everything in the operation's description.
 	Version string
-	// Read checks the input. params is what audit records show of it, also with an error.
+	// Read validates the input. params are the parameters for audit records, also if there is an
+	// error.
 	Read func(query map[string][]string, body []byte) (in any, params map[string]any, err error)
-	// Run answers what Read returned: with a *Content if there is a content type, else with JSON; nil is nothing.
+	// Run handles the result of Read and returns a *Content if there is a content type, else JSON;
+	// nil means no result.
 	Run func(ctx context.Context, in any, by Caller) (any, error)
 }
 
-// A Caller is who makes a request of a dynamic operation, apart from the Requester.
+// A Caller describes the sender of a request for a dynamic operation, in addition to the Requester.
 type Caller struct {
 	Remote    netip.Addr
 	RequestID string
@@ -71,7 +74,7 @@ func (a *API) at(path string) map[string]*Operation {
 	return methods
 }
 
-// serveDynamic reads the input of a dynamic operation and lets it answer.
+// serveDynamic reads the input of a dynamic operation and runs it.
 func (c *call) serveDynamic() (any, error) {
 	d := c.op.dynamic
 	q, err := ParseQuery(c.r.URL.RawQuery)
@@ -127,11 +130,11 @@ func (c *call) dynamicBody() ([]byte, error) {
 	return bytes.TrimSpace(body), nil
 }
 
-// contentPolicy lets a page of a plugin run scripts, but not in the name of whoever reads it: its origin is none, so that it
-// can use neither the credentials that a browser keeps for this server nor its storage.
+// contentPolicy allows a plugin's page to run scripts, but with an opaque origin, so that it can
+// use neither the browser's credentials for this server nor its storage.
 const contentPolicy = "sandbox allow-scripts allow-popups allow-downloads"
 
-// sendContent sends an answer as it comes.
+// sendContent streams a response.
 func (c *call) sendContent(content *Content, rc *http.ResponseController) error {
 	defer content.Body.Close()
 	h := c.w.Header()
@@ -166,7 +169,7 @@ func (c *call) sendContent(content *Content, rc *http.ResponseController) error 
 	}
 }
 
-// unchanged answers with 304 if the caller has the version already.
+// unchanged sends 304 if the caller has the version already, and reports whether it did.
 func (c *call) unchanged(version string) bool {
 	tag := strconv.Quote(version)
 	c.w.Header().Set("ETag", tag)

@@ -15,14 +15,14 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// fullDocument is the document with the dynamic operations that were there when somebody asked last.
+// fullDocument caches the document with the current dynamic operations.
 type fullDocument struct {
 	mu      sync.Mutex
 	version string
 	text    []byte
 }
 
-// servedDocument is the document with the dynamic operations that are there.
+// servedDocument returns the document with the current dynamic operations.
 func (a *API) servedDocument() []byte {
 	if a.opts.Dynamic == nil {
 		return a.document()
@@ -43,8 +43,8 @@ func (a *API) servedDocument() []byte {
 	return a.full.text
 }
 
-// withDynamic adds operations to the document. What comes from outside cannot keep it from being served: without the
-// additions it is what it was.
+// withDynamic adds operations to the document. Invalid additions do not prevent it from being
+// served: it is then returned without them.
 func (a *API) withDynamic(dynamic []*Operation) []byte {
 	var tree map[string]any
 	if err := json.Unmarshal(a.document(), &tree); err != nil {
@@ -99,7 +99,8 @@ func (op *Operation) describeDynamic() map[string]any {
 	return o
 }
 
-// describeParameters describes the properties of a schema as parameters of the query, or of the path if they are in it.
+// describeParameters describes the properties of a schema as query parameters, or path parameters
+// if they are in the path.
 func describeParameters(path string, schema map[string]any) []any {
 	flat, _ := schema30(schema).(map[string]any)
 	properties, _ := flat["properties"].(map[string]any)
@@ -170,20 +171,21 @@ func (op *Operation) describeDynamicResponses() map[string]any {
 
 func describeCode(c apierr.Code) string { return fmt.Sprintf("%d `%s`: %s", c, c.Name(), c.Text()) }
 
-// kept30 are the keywords of JSON Schema that mean the same in OpenAPI 3.0.
+// kept30 are the keywords of JSON Schema with the same meaning in OpenAPI 3.0.
 var kept30 = []string{
 	"title", "description", "default", "enum", "format", "multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems",
 	"minProperties", "maxProperties", "required", "readOnly", "writeOnly", "deprecated", "minimum", "maximum",
 }
 
-// maxDepth30 and maxNodes30 bound how much of a schema is described, because references may lead back to where they are.
+// maxDepth30 and maxNodes30 bound the described part of a schema, because references may be
+// circular.
 const (
 	maxDepth30 = 24
 	maxNodes30 = 5000
 )
 
-// schema30 makes a schema of OpenAPI 3.0 of a JSON Schema. 3.0 knows fewer keywords: what it has no word for is left out, so
-// that the document never refuses what the server takes. References are replaced by what they refer to.
+// schema30 converts a JSON Schema to OpenAPI 3.0. Keywords that 3.0 lacks are omitted, so the
+// document is never stricter than the server. References are replaced by their targets.
 func schema30(schema map[string]any) any { return (&converter30{root: schema}).convert(schema, 0) }
 
 type converter30 struct {
@@ -231,7 +233,8 @@ func (c *converter30) convert(node any, depth int) any {
 	return out
 }
 
-// convertType makes one type of those of a schema. What is nullable needs a type in 3.0, also if it is null alone.
+// convertType reduces the types of a schema to one. In 3.0 a nullable schema needs a type, even if
+// it is only null.
 func (c *converter30) convertType(in, out map[string]any) {
 	switch t := in["type"].(type) {
 	case string:
@@ -300,7 +303,7 @@ func (c *converter30) convertParts(in, out map[string]any, depth int) {
 	}
 }
 
-// resolve finds what a reference inside of the schema refers to; nil is nothing.
+// resolve returns the target of a local reference, or nil.
 func (c *converter30) resolve(ref string) any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {

@@ -14,14 +14,13 @@ import (
 	"unicode/utf8"
 )
 
-// encoder appends the JSON of a value. Encoders are compiled once for each type
-// of a result, because lists of records are most of what the interface sends:
-// plain structs, lists, pointers, strings, numbers and dates are written
-// directly, everything else is left to encoding/json. The bytes are those that
-// encoding/json writes when it does not escape for HTML.
+// encoder appends the JSON of a value. Encoders are compiled once for each result type, because
+// most responses are lists of records: plain structs, lists, pointers, strings, numbers and dates
+// are written directly, everything else by encoding/json. The output equals that of encoding/json
+// without HTML escaping.
 type encoder func(b []byte, v reflect.Value) ([]byte, error)
 
-// encoders holds the encoder of each type that was ever sent.
+// encoders caches the encoders by type.
 var encoders sync.Map // reflect.Type → encoder
 
 // appendJSON appends the JSON of v.
@@ -48,8 +47,8 @@ var (
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// compileEncoder finds the encoder of a type. A type that holds itself is left
-// to encoding/json, which knows how to end; outer are the types on the way.
+// compileEncoder returns the encoder of a type. Recursive types are left to encoding/json; outer
+// are the enclosing types.
 func compileEncoder(t reflect.Type, outer map[reflect.Type]bool) encoder {
 	switch {
 	case t == dateType:
@@ -81,15 +80,14 @@ func compileEncoder(t reflect.Type, outer map[reflect.Type]bool) encoder {
 	}
 }
 
-// marshalsItself reports whether encoding/json would ask the value, or its
-// address, for its JSON.
+// marshalsItself reports whether encoding/json would call methods of the value, or of its address.
 func marshalsItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t.Implements(marshalerType) || t.Implements(textMarshalerType) || p.Implements(marshalerType) || p.Implements(textMarshalerType)
 }
 
-// appendOther leaves the value to encoding/json, by its address if it has one,
-// because methods of the address count then.
+// appendOther encodes the value with encoding/json, by its address if it has one, so that pointer
+// methods are used.
 func appendOther(b []byte, v reflect.Value) ([]byte, error) {
 	if v.CanAddr() {
 		v = v.Addr()
@@ -100,13 +98,13 @@ func appendOther(b []byte, v reflect.Value) ([]byte, error) {
 	if err := enc.Encode(v.Interface()); err != nil {
 		return b, err
 	}
-	return buf.Bytes()[:buf.Len()-1], nil // without the newline that an encoder adds
+	return buf.Bytes()[:buf.Len()-1], nil // without the encoder's newline
 }
 
 func appendDate(b []byte, v reflect.Value) ([]byte, error) {
 	var d Date
 	if v.CanAddr() {
-		d = *v.Addr().Interface().(*Date) // A copy by way of Interface would be allocated.
+		d = *v.Addr().Interface().(*Date) // A copy through Interface would be allocated.
 	} else {
 		d = v.Interface().(Date)
 	}
@@ -171,12 +169,12 @@ func compileSlice(t reflect.Type, outer map[reflect.Type]bool) encoder {
 	}
 }
 
-// encodedField is a field of a struct and how it is written.
+// encodedField is a field of a struct with its encoder.
 type encodedField struct {
 	index  int
 	key    string // with quotes and colon
 	encode encoder
-	omit   func(reflect.Value) bool // nil means that it is always written
+	omit   func(reflect.Value) bool // nil means never omitted
 }
 
 func compileStruct(t reflect.Type, outer map[reflect.Type]bool) encoder {
@@ -207,8 +205,8 @@ func compileStruct(t reflect.Type, outer map[reflect.Type]bool) encoder {
 	}
 }
 
-// compileFields returns false for a struct that needs rules which only
-// encoding/json knows: embedding, unusual names, quoted numbers.
+// compileFields returns false for a struct that needs special rules of encoding/json: embedding,
+// unusual names, quoted numbers.
 func compileFields(t reflect.Type, outer map[reflect.Type]bool) ([]encodedField, bool) {
 	var fields []encodedField
 	seen := map[string]bool{}
@@ -267,7 +265,7 @@ func either(a, b func(reflect.Value) bool) func(reflect.Value) bool {
 	return func(v reflect.Value) bool { return a(v) || b(v) }
 }
 
-// emptiness returns what omitempty means for a type, nil when it means nothing.
+// emptiness returns the omitempty test of a type, or nil if it has none.
 func emptiness(t reflect.Type) func(reflect.Value) bool {
 	switch t.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
@@ -279,8 +277,8 @@ func emptiness(t reflect.Type) func(reflect.Value) bool {
 	}
 }
 
-// appendString appends a string in quotes. Nearly all strings need no escape,
-// so it is copied first and looked at afterwards.
+// appendString appends a string in quotes. Hardly any string needs an escape, so it is copied first
+// and checked afterwards.
 func appendString(b []byte, s string) ([]byte, error) {
 	start := len(b)
 	b = append(b, '"')
@@ -291,9 +289,8 @@ func appendString(b []byte, s string) ([]byte, error) {
 	return appendOther(b[:start], reflect.ValueOf(s))
 }
 
-// plain reports whether text needs no escape in JSON: it is UTF-8 without
-// control characters, quotation marks, backslashes and the two line separators
-// that JavaScript knows.
+// plain reports whether text needs no escape in JSON: valid UTF-8 without control characters,
+// quotation marks, backslashes and the two line separators of JavaScript.
 func plain(text []byte) bool {
 	if len(text) < 8 {
 		return plainSlowly(text)
@@ -303,13 +300,12 @@ func plain(text []byte) bool {
 			return plainSlowly(text[i:])
 		}
 	}
-	// The last eight may overlap what has been seen, which is cheaper than
-	// looking at each.
+	// The last eight may overlap checked ones, which is cheaper than checking each.
 	return plainASCII(binary.LittleEndian.Uint64(text[len(text)-8:])) || plainSlowly(text[len(text)&^7:])
 }
 
-// plainASCII looks at eight characters at a time. A byte x is below n exactly
-// if x-n borrows from the bit that says that x is no ASCII, which is not set.
+// plainASCII checks eight characters at once. A byte x is below n if and only if x-n borrows from
+// the non-ASCII bit, which is not set.
 func plainASCII(w uint64) bool {
 	const (
 		each  = 0x0101010101010101

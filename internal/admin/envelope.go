@@ -25,17 +25,17 @@ const gzipFrom = 1024
 
 const jsonType = "application/json"
 
-// envelope is the object that every answer but a download is wrapped in. Keys
-// stand in this order; data is left out when there is none.
+// envelope is the object around every response except downloads. Keys are in this order; absent
+// data is omitted.
 type envelope struct {
 	code   apierr.Code
 	reason string
 	data   any
-	// exception is the textual form of an underlying error; it is left out when it is empty.
+	// exception is the text of an underlying error; omitted if empty.
 	exception string
 }
 
-// appendTo writes the envelope behind what buf holds.
+// appendTo appends the envelope to buf.
 func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
 	b := buf.AvailableBuffer()
 	b = append(b, `{"code":`...)
@@ -66,7 +66,7 @@ func (e envelope) appendTo(buf *bytes.Buffer, now time.Time) error {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxPooledBuffer keeps a rare large answer from staying in memory.
+// maxPooledBuffer prevents rare large responses from staying in memory.
 const maxPooledBuffer = 1 << 20
 
 func putBuffer(b *bytes.Buffer) {
@@ -81,8 +81,7 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// writeBody sends a body that is complete. Text of some size is compressed if
-// the caller accepts that.
+// writeBody sends a complete body. Larger text is compressed if the caller accepts that.
 func (c *call) writeBody(contentType string, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = contentTypeHeader(contentType)
@@ -94,7 +93,7 @@ func (c *call) writeBody(contentType string, body []byte) {
 			zw := gzipWriters.Get().(*gzip.Writer)
 			defer gzipWriters.Put(zw)
 			zw.Reset(buf)
-			_, _ = zw.Write(body) // Memory takes everything.
+			_, _ = zw.Write(body) // Writing to memory cannot fail.
 			_ = zw.Close()
 			h.Set("Content-Encoding", "gzip")
 			body = buf.Bytes()
@@ -115,8 +114,7 @@ var (
 	varyByEncoding = []string{"Accept-Encoding"}
 )
 
-// contentTypeHeader returns the values of a header, without allocation for the
-// type of nearly all answers.
+// contentTypeHeader returns the values of a header, without allocation for the common type.
 func contentTypeHeader(contentType string) []string {
 	if contentType == jsonType {
 		return jsonTypeHeader

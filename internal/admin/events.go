@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// Events writes server-sent events to one caller.
+// Events sends server-sent events to one caller.
 type Events struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
-// eventTimeout bounds how long a caller may take to accept one event.
+// eventTimeout is how long a caller may take to accept one event.
 const eventTimeout = 30 * time.Second
 
 func openEvents(w http.ResponseWriter) *Events {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // A proxy must not hold events back.
+	h.Set("X-Accel-Buffering", "no") // Disables buffering by proxies.
 	w.WriteHeader(http.StatusOK)
 	e := &Events{w, http.NewResponseController(w)}
 	e.rc.Flush()
 	return e
 }
 
-// Send writes one event. An empty name is an event of the default kind. An
-// error means that the caller is gone.
+// Send sends one event. An empty name means the default kind. An error means that the caller has
+// disconnected.
 func (e *Events) Send(name, data string) error {
 	var b bytes.Buffer
 	if name != "" {
@@ -43,8 +43,7 @@ func (e *Events) Send(name, data string) error {
 	return e.write(b.Bytes())
 }
 
-// KeepAlive writes a comment, which tells proxies and callers that the stream
-// lives.
+// KeepAlive sends a comment, so that proxies and callers keep the stream open.
 func (e *Events) KeepAlive() error { return e.write([]byte(": keep-alive\n\n")) }
 
 func (e *Events) write(b []byte) error {

@@ -20,15 +20,15 @@ import (
 	"example.org/app/internal/scratch"
 )
 
-// Form is the multipart form of a request, every part of which is a file. A
-// field Form of this type in an input struct takes it in the place of a JSON
-// body. The files are on disk and are deleted when the operation has returned.
+// Form is the multipart form of a request, whose parts are all files. An input struct has a field
+// Form of this type instead of a JSON body. The files are on disk and are deleted after the
+// operation.
 type Form struct{ Files []File }
 
 // File is one part of a Form.
 type File struct {
-	// Field is the name of the form's field, and FileName what the caller says
-	// the file is called. Either may be empty, and neither is a safe path.
+	// Field is the name of the form's field, and FileName the caller's name of the file. Either may
+	// be empty, and neither is a safe path.
 	Field, FileName string
 	Size            int64
 	path            string
@@ -47,8 +47,7 @@ const (
 
 var formFieldType = reflect.TypeFor[Form]()
 
-// readForm writes the parts of the body to temporary files. discard deletes
-// them; it is never nil.
+// readForm writes the parts of the body to temporary files. discard deletes them; it is never nil.
 func (c *call) readForm() (form Form, discard func(), err error) {
 	discard = func() {}
 	mediaType, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
@@ -95,7 +94,7 @@ func (c *call) readForm() (form Form, discard func(), err error) {
 	return form, discard, nil
 }
 
-// diskError is what went wrong on this side of a form.
+// diskError is a local failure in reading a form.
 type diskError struct{ error }
 
 // fill copies a part to the disk.
@@ -111,8 +110,7 @@ func (f *File) fill(part io.Reader) error {
 	return err
 }
 
-// fileWriter tells errors of the disk from those of the caller, which io.Copy
-// does not.
+// fileWriter distinguishes disk errors from the caller's, which io.Copy does not.
 type fileWriter struct{ file *os.File }
 
 // Write implements io.Writer.
@@ -124,7 +122,7 @@ func (w fileWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// formProblem says what is wrong with a form.
+// formProblem returns the error for an invalid form.
 func formProblem(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bodyTooLarge(limit)
@@ -151,7 +149,7 @@ func (f Form) describe() []any {
 	return list
 }
 
-// formSchema describes a form whose fields have names that the caller chooses.
+// formSchema describes a form with arbitrary field names.
 func formSchema() *huma.Schema {
 	return &huma.Schema{
 		Type:                 huma.TypeObject,

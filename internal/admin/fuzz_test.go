@@ -43,7 +43,7 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// FuzzQueryRoundTrip proves that every text can be sent when it is escaped.
+// FuzzQueryRoundTrip proves that every text can be sent escaped.
 func FuzzQueryRoundTrip(f *testing.F) {
 	f.Add("a+b c/ä%[]=&,.#?")
 	f.Fuzz(func(t *testing.T, value string) {

@@ -16,17 +16,15 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// input is the compiled input type of one operation: a struct whose fields
-// tagged `query:"name"` are query parameters, those tagged `header:"Name"`
-// request headers, and whose field Body, if any, is the JSON body. A field Form
-// takes a multipart form instead. The fields of a field tagged `query:",inline"` are
-// parameters, as those of an embedded struct are.
+// input is the compiled input type of one operation: a struct with fields tagged `query:"name"` for
+// query parameters and `header:"Name"` for request headers, and an optional field Body for the JSON
+// body. A field Form is a multipart form instead. The fields of a field tagged `query:",inline"`
+// are parameters, like those of an embedded struct.
 //
-// Tags of a query field: doc, example, default, required:"true", uniqueItems
-// for sets, selector:"true" for what locates the records of a deletion (of a
-// bool only true does),
-// secret:"true" for what no log may show, and the limits that huma knows
-// (minimum, maxLength, enum …).
+// Tags of a query field: doc, example, default, required:"true", uniqueItems for sets,
+// selector:"true" for what selects the records of a deletion (of a bool only true does),
+// secret:"true" for what must not be logged, and the limits that huma knows (minimum, maxLength,
+// enum …).
 type input struct {
 	params       []*param
 	body         *shape
@@ -49,14 +47,14 @@ type param struct {
 	hasDefault  bool
 }
 
-// inputs are the input types that were compiled. The interfaces of a process share most of them.
+// inputs caches the compiled input types, most of which the interfaces of a process share.
 var inputs struct {
 	mu       sync.Mutex
 	byType   map[reflect.Type]*input
 	registry huma.Registry
 }
 
-// inputOf returns the compiled input type; it panics when the type cannot be one.
+// inputOf returns the compiled input type; it panics if the type is invalid.
 func inputOf(t reflect.Type) *input {
 	inputs.mu.Lock()
 	defer inputs.mu.Unlock()
@@ -84,7 +82,7 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 // type parameter.
 const inline = ",inline"
 
-// addFields adds the fields of a struct that is at an index of the input.
+// addFields adds the fields of a struct at an index of the input.
 func (in *input) addFields(reg huma.Registry, t reflect.Type, at []int) {
 	for _, f := range reflect.VisibleFields(t) {
 		f.Index = append(slices.Clone(at), f.Index...)
@@ -135,8 +133,8 @@ func (p *param) schema(reg huma.Registry) *huma.Schema {
 	return s
 }
 
-// decodeParams fills the fields of dst that come from the query and from
-// headers. It reports whether a selector was given.
+// decodeParams sets the fields of dst from the query and from headers. selected is true if a
+// selector was given.
 func (in *input) decodeParams(q Query, h http.Header, dst reflect.Value) (selected bool, err error) {
 	for _, p := range in.params {
 		field := dst.FieldByIndex(p.index)
@@ -149,7 +147,7 @@ func (in *input) decodeParams(q Query, h http.Header, dst reflect.Value) (select
 	return selected, nil
 }
 
-// source returns what the caller says of the parameter, or nil.
+// source returns the values of the parameter, or nil.
 func (p *param) source(q Query, h http.Header) *queryParam {
 	if !p.header {
 		return q[p.name]
@@ -160,14 +158,12 @@ func (p *param) source(q Query, h http.Header) *queryParam {
 	return nil
 }
 
-// selects reports whether the value that a selector was given selects anything:
-// "all: false" selects as little as saying nothing.
+// selects reports whether a selector's value selects anything: "all: false" does not.
 func (p *param) selects(field reflect.Value) bool {
 	return p.kind != kindBool || reflect.Indirect(field).Bool()
 }
 
-// decode fills the field of one parameter and reports whether it has a value
-// that the caller gave.
+// decode sets the field of one parameter and reports whether the caller gave a value.
 func (p *param) decode(q *queryParam, dst reflect.Value) (given bool, err error) {
 	switch {
 	case q == nil:
@@ -235,8 +231,8 @@ func (p *param) decodeList(q *queryParam, dst reflect.Value) (bool, error) {
 // isObjects reports whether the parameter is a list of objects.
 func (p *param) isObjects() bool { return p.kind == kindList && p.elem.kind == kindObject }
 
-// decodeObjects reads objects that are given field by field, or as JSON: an
-// array, or one object. Generated clients and documentation pages send JSON.
+// decodeObjects decodes objects given field by field, or as JSON: an array, or one object.
+// Generated clients and documentation pages send JSON.
 func (p *param) decodeObjects(q *queryParam, dst reflect.Value) (bool, error) {
 	if len(q.values) > 0 {
 		return p.decodeJSON(q, dst)

@@ -21,22 +21,21 @@ import (
 	"example.org/app/internal/permission"
 )
 
-// A Function is an operation as code inside the process sees it.
+// A Function is an operation for code inside the process.
 type Function struct {
-	// Group and Name are how it is called: users.query for GET /users,
-	// users.queryPage for GET /users/page.
+	// Group and Name are its name: users.query for GET /users, users.queryPage for GET /users/page.
 	Group, Name string
 	Operation   *Operation
-	// Input is a struct that has the parameters by their names and the body as
-	// body. Result is the type of the data, nil if there is none.
+	// Input is a struct with the parameters by name and the body as body. Result is the type of the
+	// data, nil if there is none.
 	Input, Result reflect.Type
 }
 
 // bodyMember is what the body is called among the members of an input.
 const bodyMember = "body"
 
-// Functions returns the operations that Invoke carries out: all but those that
-// need a connection, which are forms and streams, and the documentation.
+// Functions returns the operations that Invoke supports: all except forms, streams and the
+// documentation, which need a connection.
 func (a *API) Functions() []Function {
 	bases := map[string]string{} // of each tag, the path that its operations share
 	for _, op := range a.ops {
@@ -68,7 +67,7 @@ var functionVerbs = map[string]string{
 	http.MethodGet: "query", http.MethodHead: "check", http.MethodPost: "create", http.MethodPut: "update", http.MethodDelete: "delete",
 }
 
-// sharedPath is the longest beginning of whole segments that two paths share.
+// sharedPath returns the longest common prefix of whole segments.
 func sharedPath(a, b string) string {
 	n := 0
 	for i := 0; ; i++ {
@@ -82,7 +81,7 @@ func sharedPath(a, b string) string {
 	}
 }
 
-// camelPath writes the words of a path as one.
+// camelPath joins the words of a path in camel case.
 func camelPath(path string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(path, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -110,7 +109,7 @@ func lower(s string) string {
 
 var streamType = reflect.TypeFor[Stream]()
 
-// invocable reports whether the operation needs no connection.
+// invocable reports whether Invoke supports the operation.
 func (op *Operation) invocable() bool {
 	return op.input().formIndex == nil && op.outType != streamType && op.Tag != documentationTag.Name
 }
@@ -150,15 +149,14 @@ func (op *Operation) resultType() reflect.Type {
 	return t
 }
 
-// NoGrant is the error of a plugin that lacks a permission to do something, as
-// "call deleteUsers".
+// NoGrant returns the error for a plugin without a permission, with what as "call deleteUsers".
 func NoGrant(by *Principal, p permission.Permission, what string) error {
 	return unauthorized("plugin %q has no grant for the permission %s, which it needs to %s: its descriptor does not declare it in permissions (app.plugin.grants.mode)",
 		by.Plugin, p, what)
 }
 
-// ByPlugin is the principal of a plugin, which may do everything unless its
-// permissions are limited afterwards.
+// ByPlugin returns the principal of a plugin, with all permissions unless they are limited
+// afterwards.
 func ByPlugin(id, version, onBehalfOf string) *Principal {
 	return &Principal{
 		ID: RootID, LoginName: "plugin:" + id, Permissions: rootPrincipal.Permissions,
@@ -166,16 +164,15 @@ func ByPlugin(id, version, onBehalfOf string) *Principal {
 	}
 }
 
-// ByRoot is the root administrator, for code inside the process that acts as the operator does.
+// ByRoot returns the root administrator, for code inside the process that acts as the operator.
 func ByRoot(loginName string) *Principal {
 	return &Principal{ID: RootID, LoginName: loginName, Permissions: rootPrincipal.Permissions}
 }
 
-// Invoke carries out an operation for code inside the process: by the same
-// rules and with the same record as a request, but without a connection, a rate
-// limit and credentials. The input is a JSON object with the parameters by
-// their names and the body as body; the result is the JSON of the data, nil if
-// there is none. Files come as base64. Errors are *apierr.Error.
+// Invoke runs an operation for code inside the process, with the same rules and record as a
+// request, but without a connection, a rate limit and credentials. The input is a JSON object with
+// the parameters by name and the body as body; the result is the JSON of the data, nil if there is
+// none. Files are base64. Errors are *apierr.Error.
 func (a *API) Invoke(ctx context.Context, by *Principal, operation string, input []byte) (result []byte, err error) {
 	op := a.operation(operation)
 	if op == nil || !op.invocable() {
@@ -257,7 +254,7 @@ func (op *Operation) readMembers(data []byte, s *Settings) (in any, params map[s
 		if op.input().param(name) == nil && (name != bodyMember || op.input().body == nil) {
 			return illegal("%s has no parameter %q", op.ID, clip(name))
 		}
-		given[name] = value.Clone() // The decoder uses its buffer again.
+		given[name] = value.Clone() // The decoder reuses its buffer.
 		return nil
 	}); err != nil {
 		return nil, nil, err

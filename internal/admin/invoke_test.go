@@ -73,7 +73,7 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
-// watcher is told only while it wants to be.
+// watcher is a Watcher that can be switched off.
 type watcher struct {
 	recorder
 	wants bool

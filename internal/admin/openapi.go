@@ -114,8 +114,7 @@ func downgrade(node any) {
 	}
 }
 
-// neverNull removes what a Go pointer says of null: an absent value is never
-// written as null.
+// neverNull removes the nullability of Go pointers: an absent value is never written as null.
 func neverNull(s *huma.Schema) {
 	if s == nil {
 		return
@@ -180,8 +179,8 @@ func describeParam(reg huma.Registry, p *param, records string) *huma.Param {
 		hp.In = "header"
 	}
 	if examples := schema.Examples; len(examples) > 0 && !p.required {
-		// Documentation pages fill in examples, and a filter that nobody wants finds
-		// nothing: the example of an optional parameter is told in words.
+		// Documentation pages fill in examples, and an unwanted filter finds nothing: put the
+		// example of an optional parameter into the description.
 		hp.Description += " Example: `" + exampleText(examples[0]) + "`."
 		schema.Examples = nil
 	}
@@ -194,13 +193,12 @@ func describeParam(reg huma.Registry, p *param, records string) *huma.Param {
 	return hp
 }
 
-// jsonParam marks a parameter whose value is JSON, until asContent has made it
-// one: huma knows no content of parameters.
+// jsonParam marks a parameter with a JSON value until asContent converts it: huma does not support
+// content of parameters.
 const jsonParam = "x-json"
 
-// asContent turns a marked parameter into one with JSON as its content. One that
-// is optional has an empty list as its example, because documentation pages fill
-// in examples.
+// asContent converts a marked parameter to one with JSON content. An optional one has an empty list
+// as its example, because documentation pages fill in examples.
 func asContent(param map[string]any) {
 	media := map[string]any{"schema": param["schema"]}
 	if param["required"] != true {
@@ -294,11 +292,11 @@ func (a *API) envelopeSchema(data reflect.Type, hint string) *huma.Schema {
 	return s
 }
 
-// describeFailures lists the codes that the operation can give, by HTTP status.
+// describeFailures lists the codes of the operation by HTTP status.
 func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 	codes := map[int][]apierr.Code{
 		http.StatusBadRequest:          {apierr.IllegalArgument},
-		http.StatusUnauthorized:        {apierr.Unauthorized}, // Wrong credentials are refused where none are needed, too.
+		http.StatusUnauthorized:        {apierr.Unauthorized}, // Wrong credentials are refused even where none are needed.
 		http.StatusTooManyRequests:     {apierr.ClientRequestsTooFrequent},
 		http.StatusInternalServerError: {apierr.ServerInternalError},
 	}
@@ -327,7 +325,7 @@ func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 			Extensions:  map[string]any{"x-codes": list},
 		}
 		if reports(op.outType) && status == http.StatusServiceUnavailable {
-			// The answer has the data that a success has.
+			// The response contains the data of a success.
 			resp.Content = map[string]*huma.MediaType{jsonType: {Schema: a.envelopeSchema(op.outType, op.ID)}}
 		} else if op.Method != http.MethodHead {
 			example := map[string]any{"code": list[0], "reason": list[0].Text(), "timestamp": "2024-03-28T11:43:23.291+00:00"}
@@ -337,7 +335,7 @@ func (a *API) describeFailures(op *Operation, o *huma.Operation) {
 	}
 }
 
-// reports says whether a result decides itself about the code of its answer.
+// reports reports whether a result sets the code of its response.
 func reports(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[interface{ Outcome() (apierr.Code, string) }]())
 }

@@ -14,12 +14,12 @@ import (
 	"example.org/app/internal/permission"
 )
 
-// Access says who may call an operation.
+// Access defines who may call an operation.
 type Access int
 
 const (
-	// Privileged operations need their permission. It is the zero value, so that
-	// an operation is never open by omission.
+	// Privileged operations need their permission. It is the zero value, so that an operation is
+	// never public by omission.
 	Privileged Access = iota
 	// AnyAdmin operations need valid credentials and no permission.
 	AnyAdmin
@@ -27,14 +27,13 @@ const (
 	Public
 )
 
-// Operation is one operation of the admin interface, declared once. Router,
-// authorisation, audit record, OpenAPI document and the plugins' view of the
-// interface derive from it.
+// Operation is one operation of the admin interface, declared once. Router, authorisation, audit
+// record, OpenAPI document and the functions for plugins derive from it.
 type Operation struct {
 	ID          string // unique; the operationId, and the action name in audit records
 	Method      string
 	Path        string
-	Tag         string // the controller that the document files it under
+	Tag         string // the controller that groups it in the document
 	Summary     string // one short line
 	Description string
 	Deprecated  bool
@@ -43,19 +42,18 @@ type Operation struct {
 
 	Access     Access
 	Permission permission.Permission
-	// OwnID names a query parameter. A caller without the permission may still
-	// call the operation when that parameter holds exactly its own id.
+	// OwnID names a query parameter. A caller without the permission may call the operation if that
+	// parameter is exactly its own id.
 	OwnID string
-	// Open lets callers from an address in without credentials. It may be nil.
+	// Open reports whether callers from an address need no credentials. It may be nil.
 	Open func(netip.Addr) bool
-	// Enabled switches the operation off while it returns false. It may be nil.
+	// Enabled reports whether the operation is enabled. It may be nil.
 	Enabled func() bool
 
-	// Replica lets a replica of the database serve the operation, which only reads.
+	// Replica allows a database replica to serve the operation, which must only read.
 	Replica bool
 
-	// Errors are the codes that the operation can give beside those that every
-	// operation can.
+	// Errors are the codes of the operation in addition to the general ones.
 	Errors []apierr.Code
 	// Media describes a result that is not in an envelope.
 	Media *Media

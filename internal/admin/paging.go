@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Paging is embedded into the input of a list operation. Limit and Offset are
-// set by the framework from what the caller asked for and the live settings.
+// Paging is embedded in the input of a list operation. The framework sets Limit and Offset from the
+// request and the live settings.
 type Paging struct {
 	Size int32 `query:"size" doc:"How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum." example:"10"`
 
@@ -24,14 +24,13 @@ type PageRequest struct {
 	budget time.Duration
 }
 
-// TotalBudget returns for how long to count what the page is a part of before
-// the total is a lower bound.
+// TotalBudget returns how long to count the total before it is a lower bound.
 func (p PageRequest) TotalBudget() time.Duration { return p.budget }
 
 // Limit returns how many records to return at most.
 func (p Paging) Limit() int { return p.limit }
 
-// Offset returns how many records to pass over.
+// Offset returns how many records to skip.
 func (p Paging) Offset() int { return p.offset }
 
 var pagingType = reflect.TypeFor[Paging]()
@@ -45,7 +44,7 @@ func (p *Paging) resolve(page int32, s *Settings) {
 	p.offset = int(page) * p.limit
 }
 
-// resolvePaging turns page and size into limit and offset, and says how long counting may take.
+// resolvePaging converts page and size to limit and offset, and sets the time for counting.
 func (in *input) resolvePaging(dst reflect.Value, s *Settings) {
 	for _, index := range in.paging {
 		p := dst.FieldByIndex(index).Addr().Interface().(*Paging)

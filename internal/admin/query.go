@@ -11,15 +11,15 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Query is a parsed query string. It knows the grammar only; which parameters
-// an operation has, and of which type, is decided by input.
+// Query is a parsed query string. It implements only the grammar; input defines the parameters of
+// an operation and their types.
 //
-// The spellings ids=1,2, ids=1&ids=2, ids[]=1&ids[]=2 and ids[0]=1&ids[1]=2 are
-// the same; keys[0].a=1&keys[0].b=2 makes one object. Every percent escape is
-// decoded; a plus sign is a plus sign.
+// The spellings ids=1,2, ids=1&ids=2, ids[]=1&ids[]=2 and ids[0]=1&ids[1]=2 are equivalent;
+// keys[0].a=1&keys[0].b=2 makes one object. Every percent escape is decoded; a plus sign is a plus
+// sign.
 type Query map[string]*queryParam
 
-// queryParam is all that a query string says of one name.
+// queryParam contains all values of one name.
 type queryParam struct {
 	values  []string
 	style   bracketStyle
@@ -43,8 +43,7 @@ const (
 	indexedBrackets
 )
 
-// maxObjectIndex bounds what keys[n] may be: an index is at most the number of
-// objects, and no URL holds more.
+// maxObjectIndex bounds n in keys[n], and so the number of objects; no URL holds more.
 const maxObjectIndex = 1 << 16
 
 // ParseQuery reads a query string.
@@ -58,7 +57,7 @@ func ParseQuery(raw string) (Query, error) {
 		}
 		rawKey, rawValue, _ := strings.Cut(pair, "=")
 		if rawValue == "" && !more {
-			continue // A name without value at the very end counts as absent.
+			continue // A name without value at the end counts as absent.
 		}
 		key, err := unescape(rawKey)
 		if err != nil {
@@ -142,7 +141,7 @@ type escapeError string
 
 func (e escapeError) Error() string { return string(e) }
 
-// unescape decodes percent escapes and leaves plus signs alone.
+// unescape decodes percent escapes, but not plus signs.
 func unescape(s string) (string, error) {
 	if strings.IndexByte(s, '%') < 0 {
 		if !utf8.ValidString(s) {
@@ -184,12 +183,12 @@ func unhex(c byte) int {
 	return -1
 }
 
-// illegal returns the error for an argument that breaks a rule.
+// illegal returns the error for an invalid argument.
 func illegal(format string, args ...any) error {
 	return apierr.New(apierr.IllegalArgument, format, args...)
 }
 
-// clip shortens what a caller sent before it is repeated in a message.
+// clip shortens input for use in an error.
 func clip(s string) string {
 	const most = 64
 	if len(s) <= most {

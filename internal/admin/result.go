@@ -8,18 +8,16 @@ import (
 	"reflect"
 )
 
-// Done is the result of an operation that has nothing to return: 200 and an
-// envelope without data.
+// Done is the result of an operation without data: 200 and an envelope.
 type Done struct{}
 
-// NoContent is the result of an operation that answers 204 when it succeeds.
+// NoContent is the result of an operation that responds with 204.
 type NoContent struct{}
 
-// Maybe is the result of an operation that has nothing to return: Done is
-// answered like Done, its absence with 204.
+// Maybe is the result of an operation without data: 200 if Done, else 204.
 type Maybe struct{ Done bool }
 
-// Optional is a result that may be missing, which is answered with 204.
+// Optional is an optional result; nil responds with 204.
 type Optional[T any] struct{ Value *T }
 
 func (o Optional[T]) get() (any, bool) { return o.Value, o.Value != nil }
@@ -32,8 +30,7 @@ type optional interface {
 	dataType() reflect.Type
 }
 
-// Page is one page of a collection. A page of an empty collection is answered
-// with 204.
+// Page is one page of a collection. An empty collection responds with 204.
 type Page[T any] struct {
 	Total        int64 `json:"total" doc:"How many records match the filters." example:"1"`
 	Records      []T   `json:"records" doc:"The records of this page."`
@@ -50,7 +47,7 @@ func NewPage[T any](total int64, records []T) Page[T] {
 
 func (p Page[T]) none() bool { return p.Total <= 0 }
 
-// Versioned is a result with a version, which is sent as its ETag.
+// Versioned is a result with a version for its ETag.
 type Versioned[T any] struct {
 	Data    T
 	Version string
@@ -66,13 +63,13 @@ type versioned interface {
 	dataType() reflect.Type
 }
 
-// UpdateResult counts what an update did.
+// UpdateResult contains the counts of an update.
 type UpdateResult struct {
 	MatchedCount  int64 `json:"matchedCount" doc:"How many records the selectors matched." example:"1"`
 	ModifiedCount int64 `json:"modifiedCount" doc:"How many of them were changed." example:"1"`
 }
 
-// DeleteResult counts what a deletion did.
+// DeleteResult contains the count of a deletion.
 type DeleteResult struct {
 	DeletedCount int64 `json:"deletedCount" doc:"How many records were deleted." example:"1"`
 }
@@ -82,7 +79,7 @@ type DeleteResult struct {
 type Download struct {
 	Name        string
 	ContentType string
-	Size        int64 // -1 when it is not known
+	Size        int64 // -1 if unknown
 	Content     io.ReadCloser
 }
 
@@ -90,14 +87,14 @@ type Download struct {
 type Raw struct {
 	ContentType string
 	Body        []byte
-	// Gzipped says that Body is already compressed.
+	// Gzipped is true if Body is compressed.
 	Gzipped bool
-	// Version is sent as its ETag; "" is none. Who has the version already gets 304.
+	// Version is the ETag; "" means none. Callers with the same version get 304.
 	Version string
 }
 
-// Content is the result of an operation that sends its answer piece by piece, as it comes. The framework closes Body. If
-// reading fails, the connection is cut, so that the caller does not take the part for the whole.
+// Content is the result of an operation that streams its response. The framework closes Body. If
+// reading fails, it closes the connection, so that the caller notices the truncation.
 type Content struct {
 	ContentType string
 	Body        io.ReadCloser
@@ -115,10 +112,9 @@ type Media struct {
 	Example     any
 	// JSON is a value of the type that a Raw JSON body has.
 	JSON any
-	// Null says that the body is the JSON literal null.
+	// Null is true if the body is the JSON literal null.
 	Null bool
 }
 
-// none is implemented by results that are answered with 204 when they hold
-// nothing.
+// none is implemented by results that may respond with 204.
 type noner interface{ none() bool }

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// ServerOptions say where and how an interface listens.
+// ServerOptions configure a server.
 type ServerOptions struct {
 	Host          string
 	Port          int // 0 means any free port
 	HeaderTimeout time.Duration
 	ReadTimeout   time.Duration // for one whole request
 	IdleTimeout   time.Duration
-	// Certificate is what the server shows; nil means plain HTTP.
+	// Certificate returns the server's certificate; nil means plain HTTP.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Logger      *slog.Logger
 
@@ -39,7 +39,7 @@ type Server struct {
 	tls      bool
 }
 
-// Listen opens the port. Callers wait until Serve.
+// Listen opens the port. Connections wait until Serve.
 func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 	s := &Server{tls: o.Certificate != nil}
 	s.http = &http.Server{
@@ -86,8 +86,7 @@ func (s *Server) URL() string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(s.Addr().Port))
 }
 
-// Serve answers requests until Shutdown. mount may put other handlers beside
-// the interface.
+// Serve serves requests until Shutdown. mount may add other handlers.
 func (s *Server) Serve(api *API, mount ...func(http.Handler) http.Handler) error {
 	s.http.Handler = api
 	for _, m := range mount {
@@ -103,8 +102,8 @@ func (s *Server) Serve(api *API, mount ...func(http.Handler) http.Handler) error
 	return nil
 }
 
-// Shutdown stops listening and lets running requests finish, until ctx ends;
-// then it cuts them off. A server that never served just closes its port.
+// Shutdown stops listening and waits for running requests until ctx ends; then it closes their
+// connections. A server that never served only closes its port.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	s.listener.Close()

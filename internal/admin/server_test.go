@@ -63,8 +63,8 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestSlowRequests proves that callers who stop in the middle lose their
-// connection, and that others are served meanwhile.
+// TestSlowRequests proves that callers that stop sending are disconnected, and that others are
+// served meanwhile.
 func TestSlowRequests(t *testing.T) {
 	s := serve(t, func(o *ServerOptions) {
 		o.HeaderTimeout, o.ReadTimeout, o.IdleTimeout = 200*time.Millisecond, 400*time.Millisecond, 200*time.Millisecond
@@ -139,8 +139,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	}
 }
 
-// TestUnreadableRequests proves that what never becomes a request is answered
-// like any other.
+// TestUnreadableRequests proves that unreadable requests get an envelope, too.
 func TestUnreadableRequests(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
 		s := serve(t, nil)
@@ -174,7 +173,7 @@ func unreadableRequests(t *testing.T, dial func(*testing.T) net.Conn) {
 	} {
 		c := dial(t)
 		go func() { _, _ = io.WriteString(c, tt.request) }()
-		answer, _ := io.ReadAll(c) // The server hangs up.
+		answer, _ := io.ReadAll(c) // The server closes the connection.
 		text := string(answer)
 		if !strings.HasPrefix(text, "HTTP/1.1 "+tt.status) || !strings.Contains(text, `{"code":1102,"reason":"`) ||
 			!strings.Contains(text, "X-Request-Id: ") || !strings.Contains(text, "Access-Control-Allow-Origin: *") {
@@ -183,8 +182,8 @@ func unreadableRequests(t *testing.T, dial func(*testing.T) net.Conn) {
 	}
 }
 
-// TestLargeBodyIsAnswered sends a body that is far too large to its end before
-// it reads, as simple callers do.
+// TestLargeBodyIsAnswered sends a body that is far too large to its end before it reads, like
+// simple callers.
 func TestLargeBodyIsAnswered(t *testing.T) {
 	s := serve(t, nil)
 	const size = 16 << 20

@@ -17,13 +17,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shape is a Go type compiled for reading input: how text or JSON becomes a
-// value of it, and which rules the value must obey. The rules are those of the
-// schema that the OpenAPI document shows, so that the two cannot differ.
+// shape is a Go type compiled for reading input: how to convert text or JSON to it, with the limits
+// of the value. The limits are those of the schema in the OpenAPI document, so that the two cannot
+// differ.
 type shape struct {
 	kind    kind
 	typ     reflect.Type
-	pointer bool // the field is a pointer; nil means absent
+	pointer bool // nil means absent
 	rules   rules
 	elem    *shape         // list, dictionary
 	fields  []*fieldShape  // object
@@ -66,19 +66,18 @@ type rules struct {
 	patternText          string
 	noSpace              bool
 	enum                 []string
-	positions            []string // of which a number names one
+	positions            []string // the names that numbers refer to
 	unique               bool
 }
 
-// maxListItems bounds lists whose declaration names no bound: a statement with
-// more keys takes seconds.
+// maxListItems is the default limit of lists: a statement with more keys takes seconds.
 const maxListItems = 10_000
 
 // noSpacePattern is the pattern of names and passwords.
 const noSpacePattern = `^\S*$`
 
-// PositionsKey is the extension of a schema that lists all names of an enum of
-// which only some are allowed: positions count in it.
+// PositionsKey is the schema extension with all names of an enum of which only some are allowed:
+// numbers are positions in it.
 const PositionsKey = "x-positions"
 
 func newRules(s *huma.Schema) rules {
@@ -94,8 +93,7 @@ func newRules(s *huma.Schema) rules {
 	}
 	r.minLength, r.maxLength = leaf.MinLength, leaf.MaxLength
 	if leaf.Pattern == noSpacePattern {
-		// Go's \s is ASCII only; readers of the document, and credentials, mean
-		// every white space.
+		// Go's \s is ASCII only; other readers of the schema include all white space.
 		r.noSpace = true
 	} else if leaf.Pattern != "" {
 		r.pattern = regexp.MustCompile(leaf.Pattern)
@@ -114,8 +112,8 @@ func newRules(s *huma.Schema) rules {
 	return r
 }
 
-// newShape compiles the type of one field. It panics on a type that input
-// cannot have, which a start of the server or any test shows at once.
+// newShape compiles the type of one field. It panics on an unsupported type, which every start and
+// test would show.
 func newShape(reg huma.Registry, f reflect.StructField) *shape {
 	schema := huma.SchemaFromField(reg, f, f.Name)
 	return shapeOf(reg, f.Type, newRules(schema), f.Name)
@@ -184,8 +182,7 @@ func (s *shape) compileFields(reg huma.Registry, t reflect.Type) {
 	}
 }
 
-// target returns the value to fill in dst, which is allocated if it is a
-// pointer.
+// target returns the value to set in dst, allocating it if it is a pointer.
 func (s *shape) target(dst reflect.Value) reflect.Value {
 	if !s.pointer {
 		return dst
@@ -194,8 +191,8 @@ func (s *shape) target(dst reflect.Value) reflect.Value {
 	return dst.Elem()
 }
 
-// setText fills dst from the text of a query value. An empty text of anything
-// but a string or an enum means absent, and leaves dst as it is.
+// setText parses a query value into dst. An empty text for anything but a string or an enum means
+// absent, and leaves dst unchanged.
 func (s *shape) setText(dst reflect.Value, text string) error {
 	if text == "" && s.kind != kindString && s.kind != kindEnum {
 		return nil
@@ -277,7 +274,7 @@ func (s *shape) setString(v reflect.Value, text string) error {
 	return nil
 }
 
-// enumeration lists names for a message, but not dozens of them.
+// enumeration lists names for an error, up to a limit.
 func enumeration(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -296,7 +293,7 @@ func (r rules) checkNumber(n float64) error {
 	return nil
 }
 
-// checkString does not repeat the text, which may be a password.
+// checkString does not include the text in errors, because it may be a password.
 func (r rules) checkString(text string) error {
 	if r.minLength != nil && *r.minLength > 0 || r.maxLength != nil {
 		n := utf8.RuneCountInString(text)
@@ -329,7 +326,7 @@ func (r rules) checkCount(n int) error {
 	return nil
 }
 
-// dedupe removes repeated elements of a set, keeping the first of each.
+// dedupe removes duplicates from a set, keeping the first of each.
 func (s *shape) dedupe(list reflect.Value) {
 	if !s.rules.unique || list.Len() < 2 || !list.Type().Elem().Comparable() {
 		return

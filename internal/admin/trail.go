@@ -10,16 +10,15 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// A Trail keeps a durable row for each write.
+// A Trail stores a row for each write.
 type Trail interface {
-	// Begin is called when the input of an operation that writes is read, or when
-	// the operation was refused before that. What the operation does with the
-	// context that Begin returns is written together with its row; rec has no
-	// outcome yet. end is called once, before the caller gets the answer.
+	// Begin is called when the input of a write operation was read, or the operation was refused
+	// before. Changes made with the returned context are stored together with its row; rec has no
+	// outcome yet. end is called once, before the response is sent.
 	Begin(ctx context.Context, rec *Record) (work context.Context, end func(ctx context.Context, code apierr.Code, status int, reason string))
 }
 
-// writes reports whether an operation changes something.
+// writes reports whether an operation may change something.
 func (op *Operation) writes() bool {
 	return op.Method != http.MethodGet && op.Method != http.MethodHead
 }
@@ -57,7 +56,7 @@ func (c *call) endTrail(result any, err error) {
 		return
 	}
 	op := c.op
-	if op == nil { // It was refused before it was routed.
+	if op == nil { // It was refused before routing.
 		op = c.api.at(c.r.URL.EscapedPath())[c.r.Method]
 	}
 	if op == nil || !op.writes() {
@@ -85,8 +84,8 @@ func (c *call) endTrail(result any, err error) {
 	c.trail(c.r.Context(), code, status, err)
 }
 
-// queryParams are the parameters of a request that was refused before they were
-// read, as far as they can be read.
+// queryParams returns the parameters of a request that was refused before they were read, as far as
+// possible.
 func (c *call) queryParams() map[string]any {
 	if c.op.dynamic != nil {
 		return nil

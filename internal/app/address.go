@@ -18,11 +18,10 @@ import (
 	"example.org/app/internal/role"
 )
 
-// address is where others reach the admin interface of a role.
+// address is the address of a role's admin interface.
 type address struct{ host, url string }
 
-// advertise finds the address that others are told. A role without admin
-// interface has a host only.
+// advertise returns the advertised address. A role without admin interface has only a host.
 func (p *nodes) advertise(ctx context.Context, r role.Role) (address, error) {
 	c := roleAPI(p.Process.opts.Config, r)
 	host, err := advertisedHost(ctx, c.Address, c.HTTP.Host, p.Process.opts.Config.IP.PublicIPDetectorAddresses)
@@ -54,7 +53,7 @@ func advertisedHost(ctx context.Context, c config.Address, bind string, detector
 	case config.PublicAddress:
 		return publicAddress(ctx, detectors)
 	default:
-		// A server that listens on one address only is not reached at another.
+		// A server that listens on one address is unreachable at others.
 		if ip, err := netip.ParseAddr(bind); err == nil && !ip.IsUnspecified() {
 			return bind, nil
 		}
@@ -62,9 +61,8 @@ func advertisedHost(ctx context.Context, c config.Address, bind string, detector
 	}
 }
 
-// privateAddress returns an address of this machine that its neighbours reach:
-// IPv4 before IPv6, and the loopback address on a machine without network. A
-// server on the wildcard address answers on both.
+// privateAddress returns an address of this machine for its neighbours: IPv4 before IPv6, and the
+// loopback address without network. A server on the wildcard address answers on both.
 func privateAddress() (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -88,10 +86,10 @@ func privateAddress() (string, error) {
 	return found.String(), nil
 }
 
-// detectorTimeout bounds the question to one detector.
+// detectorTimeout bounds the request to one detector.
 const detectorTimeout = 5 * time.Second
 
-// publicAddress asks one detector after the other.
+// publicAddress queries the detectors one after the other.
 func publicAddress(ctx context.Context, detectors []string) (string, error) {
 	var errs []error
 	for _, url := range detectors {

@@ -22,7 +22,7 @@ func TestAdvertisedHost(t *testing.T) {
 		address   config.Address
 		bind      string
 		detectors []string
-		want      string // or a part of the error after "!"
+		want      string // or "!" and a part of the error
 	}{
 		{"given", config.Address{AdvertiseStrategy: config.AdvertiseAddress, AdvertiseHost: "im.example.org"}, "0.0.0.0", nil, "im.example.org"},
 		{"bound", config.Address{AdvertiseStrategy: config.BindAddress}, "0.0.0.0", nil, "0.0.0.0"},

@@ -22,7 +22,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// roleAPI is what the configuration says of one role's admin interface.
+// roleAPI returns the configuration of a role's admin interface.
 func roleAPI(c *config.Config, r role.Role) config.AdminAPI {
 	if r == role.Gateway {
 		return c.Gateway.AdminAPI
@@ -30,7 +30,7 @@ func roleAPI(c *config.Config, r role.Role) config.AdminAPI {
 	return c.Service.AdminAPI.AdminAPI
 }
 
-// settingsOf translates the configuration for the framework.
+// settingsOf converts the configuration for the framework.
 func settingsOf(c *config.Config, r role.Role) *admin.Settings {
 	common, service := roleAPI(c, r), c.Service.AdminAPI
 	s := &admin.Settings{
@@ -53,7 +53,7 @@ func settingsOf(c *config.Config, r role.Role) *admin.Settings {
 	return s
 }
 
-// derived keeps a value that is computed from the live configuration.
+// derived caches a value computed from the live configuration.
 func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *T {
 	var current atomic.Pointer[T]
 	current.Store(compute(live.Current()))
@@ -61,8 +61,8 @@ func derived[T any](live *config.Live, compute func(*config.Config) *T) func() *
 	return current.Load
 }
 
-// start opens the ports of all roles, so that one that is in use is noticed
-// before anything else happens. Callers wait until the unit admins starts.
+// start opens the ports of all roles first, so that a port in use is reported before anything else
+// happens. Callers wait until the unit admins starts.
 func (p *adminPorts) start(ctx context.Context) error {
 	p.servers = map[role.Role]*admin.Server{}
 	for _, r := range p.Process.opts.Roles {
@@ -80,8 +80,7 @@ func (p *adminPorts) start(ctx context.Context) error {
 	return nil
 }
 
-// start makes the interfaces of all roles, whether or not they have a
-// port: plugins use them too.
+// start creates the interfaces of all roles, even without port, because plugins use them.
 func (p *operating) start(context.Context) error {
 	p.apis = map[role.Role]*admin.API{}
 	p.Held.used.apis = p.apis
@@ -101,7 +100,7 @@ func (p *operating) start(context.Context) error {
 	return nil
 }
 
-// replicaHealth says why queries do not go to the replica of the database.
+// replicaHealth returns why queries do not use the replica of the database, or nil.
 func (p *operating) replicaHealth(context.Context) error {
 	if state, ok := p.Database.db.Replica(); ok && state.Fault != "" {
 		return api.Degraded("the primary serves the queries of the replica: " + state.Fault)
@@ -183,8 +182,7 @@ func (p *operating) newAPI(r role.Role, logger *slog.Logger) *admin.API {
 	})...)
 }
 
-// observe counts an answer. Paths that nobody declared share one name, so that
-// callers cannot make up series.
+// observe counts a response. Undeclared paths share one name, so that callers cannot create series.
 func (p *operating) observe(r role.Role, method, path string, status int, took time.Duration) {
 	if path == "" {
 		method, path = "OTHER", "UNKNOWN"
@@ -192,7 +190,7 @@ func (p *operating) observe(r role.Role, method, path string, status int, took t
 	p.Measurements.registry.HTTP().Observe(r, method, path, status, took)
 }
 
-// operations are what a role serves.
+// operations returns the operations of a role.
 func operations(r role.Role, common api.Common, gateway api.Gateway, service api.Service) []*admin.Operation {
 	ops := api.CommonOperations(common)
 	if r == role.Service {
@@ -201,7 +199,7 @@ func operations(r role.Role, common api.Common, gateway api.Gateway, service api
 	return append(ops, api.GatewayOperations(gateway)...)
 }
 
-// apiOptions are the parts of a role's interface that the document shows.
+// apiOptions returns the options of a role's interface that affect the document.
 func apiOptions(r role.Role) admin.Options {
 	return admin.Options{
 		Title:       "app - app-" + r.Name(),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app assembles the parts of the server for the roles that a process
-// runs, starts them and stops them in order. It is the only package that knows
-// all others; it holds no logic of its own.
+// Package app assembles the parts of the server for the roles of a process, and starts and stops
+// them in order. It is the only package that knows all others; it has no logic of its own.
 package app
 
 import (
@@ -34,21 +33,23 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options say what to run.
+// Options define what to run.
 type Options struct {
 	Roles  []role.Role
 	Config *config.Config
-	// OnlyPlugin is the name of the one file in the folder of plugins that is loaded; "" is all.
+	// OnlyPlugin is the name of the only file in the folder of plugins to load; "" means all.
 	OnlyPlugin string
-	// Log gets every record of the process logger, whatever is configured; nil is nobody.
+	// Log receives every record of the process logger, regardless of the configuration; nil means
+	// none.
 	Log slog.Handler
-	// HoldSchedules keeps schedules of plugins from running by themselves, for tests of plugins.
+	// HoldSchedules prevents schedules of plugins from running by themselves, for tests of plugins.
 	HoldSchedules bool
-	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
+	// Scripts changes the options for plugins in JavaScript, for tests of plugins; nil changes
+	// nothing.
 	Scripts func(*js.Options)
-	// IgnoreClusterSettings leaves the configuration as it is, whatever settings the cluster has.
+	// IgnoreClusterSettings ignores the settings of the cluster.
 	IgnoreClusterSettings bool
-	// Ready is called once when everything runs. It may be nil.
+	// Ready is called once after the start. It may be nil.
 	Ready func(*App)
 }
 
@@ -58,23 +59,22 @@ type App struct {
 	units   *units
 }
 
-// process is what all units share: what to run, and how it ends.
+// process is the state shared by all units.
 type process struct {
 	opts    Options
 	live    *config.Live
 	started time.Time
-	// id tells other nodes which members are this process.
+	// id identifies the process, so that other nodes know which members belong to it.
 	id string
 
 	shutdown  chan struct{}
 	asked     sync.Once
-	status    atomic.Int32 // What a plugin ended the server with.
+	status    atomic.Int32 // The status with which a plugin stopped the server.
 	lifecycle lifecycle
 }
 
-// Run starts the roles, waits until ctx ends, a part fails or somebody asks for
-// a shutdown, and stops everything in reverse order. An error that kept the
-// process from starting fits into one line.
+// Run starts the roles, waits until ctx ends, a part fails or a shutdown is requested, and stops
+// everything in reverse order. An error that prevented the start is one line.
 func Run(ctx context.Context, opts Options) (err error) {
 	p := &process{opts: opts, live: config.NewLive(opts.Config), started: time.Now(), id: rand.Text(), shutdown: make(chan struct{})}
 	p.lifecycle.failed = make(chan error, 1)
@@ -114,7 +114,7 @@ func start(ctx context.Context, list []unit) error {
 	return nil
 }
 
-// wait returns when the process shall stop.
+// wait returns when the process must stop.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -129,18 +129,19 @@ func (p *process) wait(ctx context.Context) error {
 	}
 }
 
-// AskForShutdown makes Run stop everything and return. It returns at once.
+// AskForShutdown makes Run stop everything and return. It does not wait.
 func (a *App) AskForShutdown() { a.process.askForShutdown() }
 
 func (p *process) askForShutdown() { p.asked.Do(func() { close(p.shutdown) }) }
 
-// exit makes Run stop everything and return an error with the status, unless that is 0. It returns at once.
+// exit makes Run stop everything and return an error with the status, unless that is 0. It does not
+// wait.
 func (p *process) exit(status int) {
 	p.status.CompareAndSwap(0, int32(status))
 	p.askForShutdown()
 }
 
-// An ExitError is the end of a server that a plugin stopped with a status.
+// An ExitError means that a plugin stopped the server with a status.
 type ExitError struct{ Status int }
 
 func (e *ExitError) Error() string {
@@ -164,13 +165,13 @@ func (p *process) stop() error {
 	}
 }
 
-// start says that everything runs.
+// start calls Ready.
 func (p *units) start(context.Context) error {
 	p.Logs.logger.Info("ready", "roles", role.Names(p.Process.opts.Roles), "version", version, "millis", time.Since(p.Process.started).Milliseconds())
 	return nil
 }
 
-// start creates the home folder if it is missing.
+// start creates the home folder if necessary.
 func (p *home) start(context.Context) error {
 	home := p.Process.opts.Config.Home()
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -182,7 +183,7 @@ func (p *home) start(context.Context) error {
 	return nil
 }
 
-// name is what stands for @ROLE in file names.
+// name returns the replacement of @ROLE in file names.
 func (p *process) name() string {
 	if len(p.opts.Roles) == 1 {
 		return "app-" + p.opts.Roles[0].Name()
@@ -228,11 +229,12 @@ func (p *database) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// maxGatewayConnections is how many connections a process has that is a gateway and nothing else. It asks services for
-// nearly everything and reads settings, blocklists, administrators and plugins itself, a few statements a second.
+// maxGatewayConnections is the number of connections of a process with only a gateway. It calls
+// services for nearly everything and itself only reads settings, blocklists, administrators and
+// plugins, a few statements a second.
 const maxGatewayConnections = 2
 
-// maxConnections returns how many connections to PostgreSQL the process has.
+// maxConnections returns the number of connections to PostgreSQL.
 func (p *process) maxConnections() int {
 	c := p.opts.Config
 	if !p.runs(role.Service) && c.Source(property.Property{Name: "app.store.max-connections"}) == property.SourceDefault {
@@ -241,7 +243,7 @@ func (p *process) maxConnections() int {
 	return int(c.Store.MaxConnections)
 }
 
-// replicaURL returns the replica for the queries of administrators, which services answer.
+// replicaURL returns the replica for administrators' queries, which services serve.
 func (p *process) replicaURL() string {
 	if !p.runs(role.Service) {
 		return ""
@@ -249,7 +251,8 @@ func (p *process) replicaURL() string {
 	return p.opts.Config.Store.ReplicaURL.Reveal()
 }
 
-// checkStoreURL refuses a gateway that joins others but was not told their database: it would use an empty one of its own.
+// checkStoreURL returns an error for a gateway that joins a cluster without its database: it would
+// use an empty one of its own.
 func (p *process) checkStoreURL() error {
 	c := p.opts.Config
 	const name = "app.store.url"
@@ -262,8 +265,8 @@ func (p *process) checkStoreURL() error {
 	return nil
 }
 
-// exclusive keeps a second service process off an SQLite file: what one of them
-// keeps in memory the other one would not know in time.
+// exclusive prevents a second service process on an SQLite file, because their caches would not be
+// in sync in time.
 func (p *process) exclusive() string {
 	if p.runs(role.Service) {
 		return role.Service.Name()
@@ -296,10 +299,10 @@ func (p *administrators) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// warnAfter is how long the start of the server is left alone: to look at the password takes as long as a quarter of it.
+// warnAfter delays the check of the password, which takes as long as a quarter of the start.
 const warnAfter = time.Second
 
-// warn says that root has the password that everybody knows.
+// warn logs a warning if root has the default password.
 func (p *administrators) warn(ctx context.Context) error {
 	if sleep.For(ctx, warnAfter) == nil && p.directory.RootIsOpen() {
 		p.Logs.logger.Warn("root has the default password: only this machine is served until it is changed", "loginName", administrator.RootLoginName)
@@ -307,7 +310,7 @@ func (p *administrators) warn(ctx context.Context) error {
 	return nil
 }
 
-// tokenLifetimes says how long tokens and sessions of administrators are valid.
+// tokenLifetimes returns the configured lifetimes of administrators' tokens and sessions.
 func (p *process) tokenLifetimes() administrator.Lifetimes {
 	c := p.live.Current().Security
 	return administrator.Lifetimes{
@@ -328,7 +331,7 @@ func (p *settings) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// clientAddress returns the address that stands for the client with an address.
+// clientAddress maps an address to the one that counts for limits.
 func (p *process) clientAddress(addr netip.Addr) netip.Addr {
 	return ratelimit.Client(addr, int(p.live.Current().Security.IPv6ClientPrefixLength))
 }
@@ -376,10 +379,10 @@ func (a *App) URL(r role.Role) string {
 	return ""
 }
 
-// Roles returns what the process runs.
+// Roles returns the roles of the process.
 func (a *App) Roles() []role.Role { return a.process.opts.Roles }
 
-// Config returns the configuration that runs now.
+// Config returns the live configuration.
 func (a *App) Config() *config.Live { return a.process.live }
 
 // LogDir returns the folder of the log files.
@@ -391,8 +394,7 @@ func (a *App) Engine() string { return string(a.units.Database.db.Engine()) }
 // StartTime returns how long the start took.
 func (a *App) StartTime() time.Duration { return time.Since(a.process.started) }
 
-// DefaultRootPassword reports whether anybody who knows the product can log in
-// as root.
+// DefaultRootPassword reports whether root has the default password.
 func (a *App) DefaultRootPassword() bool {
 	return a.units.Administrators.directory.RootIsOpen()
 }
@@ -400,7 +402,7 @@ func (a *App) DefaultRootPassword() bool {
 func logLevel(l config.Level) slog.Level {
 	level, err := logs.ParseLevel(string(l))
 	if err != nil {
-		return slog.LevelInfo // The configuration allows known levels only.
+		return slog.LevelInfo // The configuration allows only known levels.
 	}
 	return level
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// client leaves no connection behind that a stopping server would wait for.
+// client closes its connections, so that a stopping server does not wait for them.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func get(t *testing.T, url, account string) (int, string) {
@@ -102,7 +102,7 @@ func TestLiveChanges(t *testing.T) {
 	change(func(c *config.Config) {
 		c.Service.AdminAPI.RateLimiting = config.RateLimiting{Capacity: 1, InitialTokens: 0, TokensPerPeriod: 1, RefillIntervalMillis: 10_000}
 	})
-	// Of requests that follow each other within the interval all but one are refused.
+	// Of requests within the interval all but one are refused.
 	status := 0
 	for range 100 {
 		if status, _ = get(t, url+"/health", ""); status == 429 {

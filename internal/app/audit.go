@@ -20,7 +20,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// auditOptions are what the configuration says of the audit trail.
+// auditOptions converts the configuration of the audit trail.
 func auditOptions(c config.Audit, db *store.DB) audit.Options {
 	return audit.Options{
 		Store: db, MaxChangeBytes: int(c.MaxChangeBytes), MaxRefusedPerMinute: int(c.MaxRefusedPerMinute),
@@ -28,7 +28,7 @@ func auditOptions(c config.Audit, db *store.DB) audit.Options {
 	}
 }
 
-// start opens the audit trail. It can be read even if it is switched off.
+// start opens the audit trail, which can be read even if it is disabled.
 func (p *auditTrail) start(context.Context) error {
 	node := p.Nodes.first()
 	o := auditOptions(p.Process.opts.Config.Audit, p.Database.db)
@@ -38,7 +38,7 @@ func (p *auditTrail) start(context.Context) error {
 	return nil
 }
 
-// forAdmins keeps the writes of the admin interface, if that is switched on.
+// forAdmins returns the trail for the admin interface, or nil if it is disabled.
 func (p *auditTrail) forAdmins() admin.Trail {
 	if !p.Process.opts.Config.Audit.Enabled {
 		return nil
@@ -46,7 +46,7 @@ func (p *auditTrail) forAdmins() admin.Trail {
 	return api.NewTrail(p.trail)
 }
 
-// VerifyAudit checks the audit trail in the store of a configuration. Nodes may run meanwhile.
+// VerifyAudit verifies the audit trail in the store of a configuration. Nodes may be running.
 func VerifyAudit(ctx context.Context, c *config.Config, through *audit.Head) (report audit.Report, err error) {
 	db, err := openStore(ctx, c)
 	if err != nil {
@@ -56,11 +56,12 @@ func VerifyAudit(ctx context.Context, c *config.Config, through *audit.Head) (re
 	return audit.Verify(ctx, db, through)
 }
 
-// byCommand has what fn does in the audit trail, as done by the user of the operating system.
+// byCommand runs fn and records its changes in the audit trail under the user of the operating
+// system.
 func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation string, fn func(context.Context) error) error {
 	o := auditOptions(c, db)
-	// A command is no node and has no number of its own. With one of a thousand numbers and a millisecond of its own it
-	// meets nobody else's id; if it does, nothing is written.
+	// A command is no node and has no node number. A collision of a random number in the same
+	// millisecond is unlikely; in that case nothing is written.
 	generator, err := ids.New(rand.IntN(ids.MaxNode + 1))
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func byCommand(ctx context.Context, db *store.DB, c config.Audit, operation stri
 	return errors.Join(err, trail.Run(over)) // It stores the row of a refusal and returns.
 }
 
-// actByItself has what fn does in the audit trail, as done by this node.
+// actByItself runs fn and records its changes in the audit trail under this node.
 func (p *auditTrail) actByItself(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error {
 	if !p.Process.opts.Config.Audit.Enabled {
 		return fn(ctx)
@@ -85,7 +86,7 @@ func (p *auditTrail) actByItself(ctx context.Context, operation string, params m
 	return actAs(ctx, p.trail, audit.Act{LoginName: "node " + p.Nodes.ids()[0], Operation: operation, Params: params}, fn)
 }
 
-// actAs has what fn does now in an audit trail, under a name that is no administrator's.
+// actAs runs fn and records its changes in the audit trail under a name that no administrator has.
 func actAs(ctx context.Context, trail *audit.Trail, act audit.Act, fn func(context.Context) error) error {
 	act.Date = time.Now()
 	work, entry := trail.Begin(ctx, act)
@@ -99,7 +100,7 @@ func actAs(ctx context.Context, trail *audit.Trail, act audit.Act, fn func(conte
 	return err
 }
 
-// openStore opens the store of a configuration beside the nodes that may run.
+// openStore opens the store of a configuration; nodes may be running.
 func openStore(ctx context.Context, c *config.Config) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
 		URL: c.Store.URL.Reveal(), MaxConnections: int(c.Store.MaxConnections), Logger: slog.New(slog.DiscardHandler),

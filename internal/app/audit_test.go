@@ -13,7 +13,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestAuditTrail lets an administrator and a plugin write on a running server, and reads the trail.
+// TestAuditTrail checks the trail of writes by an administrator and a plugin on a running server.
 func TestAuditTrail(t *testing.T) {
 	folder := folderOf(t, map[string]string{
 		"writer.js": pluginScript("writer", "'ClientRequestHandler', 'AdminActionHandler'", `

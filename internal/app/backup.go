@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// StoreOptions returns how commands open the database of a configuration. Nobody waits for them, so a slow disk is no reason to
-// give up.
+// StoreOptions returns the options with which commands open the database of a configuration. Its
+// time-outs are long, because nobody waits for a command.
 func StoreOptions(c *config.Config) store.Options {
 	return store.Options{
 		URL: c.Store.URL.Reveal(), MaxConnections: int(c.Store.MaxConnections), Logger: slog.New(slog.DiscardHandler),
@@ -23,7 +23,8 @@ func StoreOptions(c *config.Config) store.Options {
 	}
 }
 
-// Migrate brings the database of a configuration to the newest schema, as a start of the server does. Servers may run on it.
+// Migrate migrates the database of a configuration to the newest schema, like a start of the
+// server. Servers may be running.
 func Migrate(ctx context.Context, c *config.Config) error {
 	o := StoreOptions(c)
 	o.Exclusive = ""

@@ -14,17 +14,17 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// start tells the black box of what goes wrong with the process as a whole.
+// start triggers the black box on failures of the process as a whole.
 func (p *watchdog) start(context.Context) error {
 	p.Process.lifecycle.add(part{name: "watchdog", run: p.watch})
-	// From now on, not only when the goroutine runs.
+	// From now on, not only once the goroutine runs.
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)
 	p.Process.lifecycle.add(part{name: "SIGQUIT", run: func(ctx context.Context) error { return p.awaitQuit(ctx, quit) }})
 	return nil
 }
 
-// watch looks at the health of the parts, and reports when one fails that did not before.
+// watch monitors the health of the parts, and reports new failures.
 func (p *watchdog) watch(ctx context.Context) error {
 	failing := ""
 	for {
@@ -32,7 +32,7 @@ func (p *watchdog) watch(ctx context.Context) error {
 			return nil
 		}
 		if !p.Process.live.Current().FlightRecorder.Continuous.Enabled {
-			continue // Nobody wants to know.
+			continue // Disabled.
 		}
 		var names []string
 		for _, p := range p.Operating.health.Report(ctx).Failing() {
@@ -46,11 +46,11 @@ func (p *watchdog) watch(ctx context.Context) error {
 	}
 }
 
-// quitTime bounds how long the black box delays the end of the process.
+// quitTime is how long the black box may delay the end of the process.
 const quitTime = 10 * time.Second
 
-// awaitQuit keeps the black box on SIGQUIT, and then lets the signal do what it does in every Go program: print the stacks
-// of all goroutines and end the process.
+// awaitQuit keeps the black box on SIGQUIT, and then restores the default action of Go: print the
+// stacks of all goroutines and exit.
 func (p *watchdog) awaitQuit(ctx context.Context, quit chan os.Signal) error {
 	defer signal.Stop(quit)
 	select {
@@ -61,11 +61,11 @@ func (p *watchdog) awaitQuit(ctx context.Context, quit chan os.Signal) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		_, _ = p.Recordings.recorder.Keep(event.Incident{Reason: event.Quit}) // It is logged.
+		_, _ = p.Recordings.recorder.Keep(event.Incident{Reason: event.Quit}) // Errors are logged.
 	}()
 	select {
 	case <-kept:
-	case <-time.After(quitTime): // What makes the process hang may hold the recorder too.
+	case <-time.After(quitTime): // What makes the process hang may block the recorder, too.
 	}
 	signal.Reset(syscall.SIGQUIT)
 	self, err := os.FindProcess(os.Getpid())

@@ -17,8 +17,8 @@ import (
 
 const withBlackBox = "app.flight-recorder.continuous.enabled=true"
 
-// awaitDump does something until the black box was kept for a reason, and checks that it was kept once, and that tools
-// read it.
+// awaitDump runs do until the black box was kept for a reason, and checks that it was kept once and
+// is readable by tools.
 func awaitDump(t *testing.T, s *apptest.Server, r role.Role, description string, do func()) {
 	t.Helper()
 	var list string

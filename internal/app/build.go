@@ -11,7 +11,7 @@ var (
 	buildTime = "unknown"
 )
 
-// Build tells which program this is.
+// Build returns the version of the program.
 func Build() api.Build {
 	return api.Build{Version: version, CommitID: commit, BuildTime: buildTime}
 }

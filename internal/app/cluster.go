@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// start connects to the other nodes and joins with each role.
+// start connects to the cluster and joins with each role.
 func (p *nodes) start(ctx context.Context) (err error) {
 	p.byRole = map[role.Role]*cluster.Node{}
 	c := p.Process.opts.Config
@@ -81,10 +81,10 @@ func (p *nodes) join(ctx context.Context, r role.Role) error {
 	return nil
 }
 
-// first is the node that speaks for the process.
+// first returns the node that represents the process.
 func (p *nodes) first() *cluster.Node { return p.byRole[p.Process.opts.Roles[0]] }
 
-// nodeID is the configured id; two roles in one process are two nodes.
+// nodeID returns the configured id; two roles in one process are two nodes.
 func (p *nodes) nodeID(r role.Role) string {
 	id := p.Process.opts.Config.Cluster.Node.ID
 	if id != "" && len(p.Process.opts.Roles) > 1 {
@@ -93,8 +93,7 @@ func (p *nodes) nodeID(r role.Role) string {
 	return id
 }
 
-// nodeVersion is the version of this program; one that is no release has no
-// numbers.
+// nodeVersion returns the version of this program; one that is no release has no numbers.
 func nodeVersion() cluster.Version {
 	if v, err := cluster.ParseVersion(version); err == nil {
 		return v
@@ -102,7 +101,7 @@ func nodeVersion() cluster.Version {
 	return cluster.Version{Text: version}
 }
 
-// checkHealth says whether this process is fit to take work.
+// checkHealth is the health check of this process's nodes.
 func (p *nodes) checkHealth(ctx context.Context) error {
 	if err := p.Database.db.Ping(ctx); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -110,8 +109,7 @@ func (p *nodes) checkHealth(ctx context.Context) error {
 	return p.Machine.vitals.check(ctx)
 }
 
-// topicChanged tells other nodes that something they keep in memory changed.
-// The payload names it.
+// topicChanged announces changes of cached data to other nodes. The payload says what changed.
 const topicChanged = "changed"
 
 // What changes.
@@ -122,8 +120,8 @@ const (
 	changedBlockedUsers = "blocked users"
 )
 
-// start listens to the changes of other nodes. They would be seen within a
-// second anyway; this makes it milliseconds.
+// start subscribes to changes of other nodes. Polling would find them within a second; this takes
+// milliseconds.
 func (p *news) start(context.Context) error {
 	refresh := map[string]func(context.Context) error{
 		changedSettings: p.Settings.cluster.Refresh, changedPlugins: p.Held.catalog.Refresh,
@@ -132,7 +130,7 @@ func (p *news) start(context.Context) error {
 	sub, err := p.Nodes.first().Subscribe(topicChanged, func(ctx context.Context, m cluster.Message) {
 		what := string(m.Payload)
 		if refresh[what] == nil {
-			return // A newer program may tell of more.
+			return // A newer program may announce more.
 		}
 		if err := refresh[what](ctx); err != nil {
 			p.Logs.logger.Warn("what another node changed could not be read", "what", what, "error", err)
@@ -151,7 +149,7 @@ func (p *news) start(context.Context) error {
 	return nil
 }
 
-// tell tells other nodes of a change.
+// tell announces a change to other nodes.
 func (p *nodes) tell(what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -28,8 +28,8 @@ import (
 // consolePath is where the admin interface of a service serves the console.
 const consolePath = "/console/"
 
-// start opens the port of the console. One that is in use is no reason
-// not to start: the admin interface serves the console as well.
+// start opens the port of the console. If it is in use, the start continues, because the admin
+// interface serves the console, too.
 func (p *consolePort) start(ctx context.Context) error {
 	c := p.Process.opts.Config.Console
 	if !p.Process.runs(role.Service) || !c.Enabled {
@@ -105,8 +105,8 @@ func (p *webConsole) mount(api http.Handler) http.Handler {
 	})
 }
 
-// node finds a node for the console's proxy. A record that an
-// administrator made by hand is none: its address would be sent credentials.
+// node finds a node for the console's proxy. Records created by administrators are excluded,
+// because credentials would be sent to their address.
 func (p *webConsole) node(id string) (console.Node, bool) {
 	for r, node := range p.Nodes.byRole {
 		if node.ID() == id {
@@ -156,8 +156,7 @@ func protocolDescriptors() []byte {
 	return data
 }
 
-// readTypings returns the types for plugins, which complete what authors write
-// in the console.
+// readTypings returns the types for plugins, for code completion in the console.
 func readTypings() (map[string][]byte, error) {
 	names, err := fs.Glob(sdk.Types, "*.d.ts")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/service"
 )
 
-// start lets a service tell users of what others do.
+// start starts the notifications of a service.
 func (p *notifier) start(context.Context) error {
 	if !p.Process.runs(role.Service) {
 		return nil
@@ -21,7 +21,7 @@ func (p *notifier) start(context.Context) error {
 	return nil
 }
 
-// start lets a service answer the requests that gateways pass on.
+// start starts handling the requests of a service.
 func (p *requests) start(context.Context) error {
 	if !p.Process.runs(role.Service) {
 		return nil
@@ -29,7 +29,7 @@ func (p *requests) start(context.Context) error {
 	if err := service.ServePasswords(p.Nodes.byRole[role.Service], p.Rules.domain.users); err != nil {
 		return err
 	}
-	// Requests end before what they need, such as the notifier, which delivers what they have begun.
+	// Requests end before what they need, such as the notifier, which delivers their notifications.
 	p.Process.lifecycle.add(part{name: "requests", stop: p.Nodes.byRole[role.Service].Retire})
 	dispatcher := service.New(service.Options{
 		Node: p.Nodes.byRole[role.Service], Store: p.Database.db, Users: p.Rules.domain.users, Relationships: p.Rules.domain.relationships, Groups: p.Rules.domain.groups,
@@ -48,8 +48,8 @@ func (p *requests) start(context.Context) error {
 	return nil
 }
 
-// hasAccounts reports whether users are known to the store: where others say who
-// may log in, nothing is known of them.
+// hasAccounts reports whether the store has the users' accounts, which it need not if another
+// system authenticates them.
 func (p *process) hasAccounts() bool {
 	c := p.live.Current().Gateway.Session.IdentityAccessManagement
 	return c.Enabled && c.Type == config.LoginPassword

@@ -25,16 +25,17 @@ import (
 	"example.org/app/test/need"
 )
 
-// keylessStatements are those that run often without the distribution key of a table, and why. A statement is one of them if
-// it contains the part.
+// keylessStatements are frequent statements without the distribution key of a table, with the
+// reason. A statement matches if it contains the part.
 var keylessStatements = []struct{ table, part, reason string }{
 	{"group_member", "WHERE t.user_id = $1 ORDER BY t.group_id", "The groups of a user: members are split by group, because each message to a group " +
 		"needs all of its members. Every server looks into its index of users."},
 	{"message", "WHERE t.id = ", "Clients name a message that they edit, forward or query by its id alone. Every server looks into its index of ids."},
 }
 
-// TestStatementsHaveKeys lets clients do what they do all day on PostgreSQL, and wants every statement that this takes again
-// and again to say which users or conversations it is about. A distributed database can run it where their rows are.
+// TestStatementsHaveKeys simulates typical clients on PostgreSQL, and requires every frequent
+// statement to contain the users or conversations it is about, so that a distributed database can
+// run it where their rows are.
 func TestStatementsHaveKeys(t *testing.T) {
 	need.Time(t)
 	statements := watchStatements(t)
@@ -85,8 +86,9 @@ func TestStatementsHaveKeys(t *testing.T) {
 // rounds is how often clients do the same.
 const rounds = 12
 
-// watchStatements starts a server that counts statements. The result makes a database for a test, and returns its URL, begins
-// to count, and returns the statements that ran in it in each of the rounds.
+// watchStatements starts a server that counts statements. The result creates a database for a test,
+// and returns its URL, a function that starts counting, and one that returns the statements that
+// ran in every round.
 func watchStatements(t *testing.T) func(t *testing.T) (url string, reset func(), often func() []string) {
 	t.Helper()
 	folder, err := pgserver.New("")
@@ -139,7 +141,7 @@ func watchStatements(t *testing.T) func(t *testing.T) (url string, reset func(),
 	}
 }
 
-// sendWithKey sends a message with an idempotency key, which belongs to the whole request.
+// sendWithKey sends a message with an idempotency key.
 func sendWithKey(t *testing.T, c *chat.Tester, recipient int64, round int) {
 	t.Helper()
 	text := func(s string) *wire.Value { return &wire.Value{Kind: &wire.Value_StringValue{StringValue: s}} }
@@ -155,7 +157,8 @@ func sendWithKey(t *testing.T, c *chat.Tester, recipient int64, round int) {
 	}
 }
 
-// chatAllDay lets two users log in, write to each other and to a group, read, and look at who the others are.
+// chatAllDay simulates two users who log in, write to each other and to a group, read, and query
+// profiles.
 func chatAllDay(t *testing.T, a *apptest.Server) {
 	t.Helper()
 	for _, id := range []string{"1", "2", "3"} {

@@ -18,7 +18,7 @@ func Documentation() *site.Site {
 	return site.New(site.Options{Documents: docs.Files, Typings: sdk.Types, Javadoc: javadoc(), Version: version})
 }
 
-// javadoc returns the Javadoc that this program carries, or nil.
+// javadoc returns the embedded Javadoc, or nil.
 func javadoc() fs.FS {
 	jar, err := java.Jar(java.JavadocJar)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// domain are the parts that hold the rules of instant messaging.
+// domain contains the rules of instant messaging.
 type domain struct {
 	users         *user.Directory
 	relationships *relationship.Directory
@@ -32,7 +32,7 @@ type domain struct {
 	meetings      *meeting.Directory
 }
 
-// start builds the rules of a service node.
+// start creates the rules of a service node.
 func (p *rules) start(ctx context.Context) (err error) {
 	if !p.Process.runs(role.Service) {
 		return nil
@@ -87,7 +87,7 @@ func (p *rules) newUsers(generator *ids.Generator) *user.Directory {
 	})
 }
 
-// cleanUps are the clean-ups that one node does for the whole cluster.
+// cleanUps returns the clean-ups that one node runs for the cluster.
 func (p *rules) cleanUps() []job {
 	c, d := p.Process.opts.Config.Service, &p.domain
 	return []job{
@@ -99,14 +99,14 @@ func (p *rules) cleanUps() []job {
 	}
 }
 
-// job is work of the leader, at the times of a cron expression.
+// job is a job of the leader with a cron expression.
 type job struct {
 	name, cron string
-	// do writes with db, whose transactions are not committed when another node leads.
+	// do writes with db, whose transactions are not committed once another node leads.
 	do func(ctx context.Context, db store.Writer) (int64, error)
 }
 
-// start schedules what one node does for the whole cluster.
+// start schedules the jobs that one node runs for the cluster.
 func (p *jobs) start(ctx context.Context) error {
 	node := p.Nodes.byRole[role.Service]
 	if node == nil {

@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// start fills a database without users with made-up ones if the configuration
-// says so. Of several nodes that start together one does it.
+// start fills a database without users with generated data if configured. Of several starting nodes
+// only one does.
 func (p *madeUp) start(ctx context.Context) error {
 	c := p.Process.live.Current()
 	if !p.Process.runs(role.Service) || !c.Service.Fake.Enabled {
@@ -49,17 +49,17 @@ type FakeOptions struct {
 	Config *config.Config
 	// Clear deletes all users, groups and messages first.
 	Clear bool
-	// Progress is told how many of all records are written. It may be nil.
+	// Progress is called with the number of written records and the total. It may be nil.
 	Progress func(done, total int)
 }
 
-// Fake fills the database of a configuration with made-up data. No service may run
-// on an SQLite file meanwhile.
+// Fake fills the database of a configuration with generated data. No service may be running on an
+// SQLite file.
 func Fake(ctx context.Context, o FakeOptions) (result fake.Result, err error) {
 	c := o.Config.Store
 	db, err := store.Open(ctx, store.Options{
 		URL: c.URL.Reveal(), MaxConnections: int(c.MaxConnections), Logger: slog.New(slog.DiscardHandler),
-		// Nobody waits for this process, so that a slow disk is no reason to give up.
+		// Long, because nobody waits for this process.
 		Timeout:     max(time.Minute, time.Duration(c.TimeoutMillis)*time.Millisecond),
 		LockTimeout: time.Duration(c.LockTimeoutMillis) * time.Millisecond,
 		Exclusive:   role.Service.Name(),

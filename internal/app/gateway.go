@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// start opens the ports for clients. They wait until the unit clients starts.
+// start opens the ports for clients. Connections wait until the unit clients starts.
 func (p *clientPorts) start(ctx context.Context) (err error) {
 	if !p.Process.runs(role.Gateway) {
 		return nil
@@ -39,7 +39,7 @@ func (p *clientPorts) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// certifier reads the certificate of a port, if it needs one.
+// certifier reads the certificate of a port; it returns nil if the port needs none.
 func (p *clientPorts) certifier(c config.SSL) (gateway.Certifier, error) {
 	if !c.Enabled {
 		return nil, nil
@@ -58,7 +58,7 @@ func certificateFiles(c config.SSL) certificate.Files {
 	}
 }
 
-// addresses are where other nodes are told that clients reach a gateway.
+// addresses returns the advertised client addresses of a gateway.
 func (p *clientPorts) addresses(ctx context.Context) (ws, tcp, udp string, err error) {
 	c := p.Process.opts.Config.Gateway.ServiceDiscovery.Address
 	told := func(listens string, address func(host string) string) string {
@@ -132,7 +132,7 @@ var clientReadings = []metrics.Reading{
 	{Key: "sent", Type: metrics.TypeCounter, BaseUnit: metrics.UnitBytes, Description: "Bytes sent to clients."},
 }
 
-// blockRules translates the configuration for the blocklists.
+// blockRules converts the configuration for the blocklists.
 func (p *clients) blockRules(pick func(config.Blocklists) config.AutoBlock) func(blocklist.Cause) blocklist.Rule {
 	rules := derived(p.Process.live, func(c *config.Config) *map[blocklist.Cause]blocklist.Rule {
 		auto := pick(c.Security.Blocklist)

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// heapRoom is how much garbage may gather at least before it is collected. A
-	// small heap would be collected dozens of times a second under load, which
-	// costs more time than this costs memory.
+	// heapRoom is the minimum amount of garbage before a collection. A small heap would be
+	// collected dozens of times a second under load, which costs more than this memory.
 	heapRoom = 64 << 20
-	// usualGCPercent is what the runtime uses by itself.
+	// usualGCPercent is the default of the runtime.
 	usualGCPercent = 100
-	// calmAllocation is how many bytes a process without work allocates at most between two looks.
+	// calmAllocation is the maximum allocation, in bytes, of an idle process between two checks.
 	calmAllocation = 4 << 20
-	// leastFreed is how many bytes must be gained at least before memory is given back.
+	// leastFreed is the minimum gain, in bytes, for returning memory to the system.
 	leastFreed = 16 << 20
-	// calmLooks is how many looks in a row find no work before what the work has left behind is collected: connections of
-	// silent clients have been parked by then, and their stacks and buffers can go.
+	// calmLooks is the number of successive idle checks before memory is returned: connections of
+	// silent clients have been parked by then, and their stacks and buffers can be freed.
 	calmLooks = 3
 )
 
-// memory is what a look at the memory of this process remembers until the next one.
+// memory is the state between checks of this process's memory.
 type memory struct {
 	allocated uint64 // bytes, since the process was started
-	calm      int    // looks in a row without work
+	calm      int    // successive idle checks
 	settled   uint64 // allocated at the last collection after work
 }
 
@@ -62,9 +61,9 @@ func (m *memory) look() {
 	}
 	if m.calm++; m.calm == calmLooks && allocated-m.settled > max(leastFreed, live/2) {
 		m.settled = allocated
-		runtime.GC() // What is in pools survives one collection.
+		runtime.GC() // Objects in pools survive one collection.
 		debug.FreeOSMemory()
-		_ = releaseProgram() // It costs memory if that fails.
+		_ = releaseProgram() // Failure only costs memory.
 		return
 	}
 	if worthFreeing(live, samples[2].Value.Uint64()+samples[3].Value.Uint64()) {
@@ -72,11 +71,11 @@ func (m *memory) look() {
 	}
 }
 
-// worthFreeing reports whether a heap holds so much more than what is reachable that it pays to collect and to give back
-// the rest. What that costs grows with what is reachable.
+// worthFreeing reports whether a heap has enough garbage to collect and return it. The cost grows
+// with the live heap.
 func worthFreeing(live, held uint64) bool { return held > live+max(leastFreed, live/2) }
 
 func gcPercent(live uint64) int {
-	const smallest = 4 << 20 // what the runtime takes for the smallest heap
+	const smallest = 4 << 20 // the runtime's minimum heap
 	return max(usualGCPercent, int(heapRoom*100/max(live, smallest)))
 }

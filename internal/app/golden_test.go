@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// golden compares a generated file with the one in the repository, so that a
-// reviewer sees what a change does to it. make docs writes it anew.
+// golden compares a generated file with the one in the repository, so that reviewers see changes.
+// make docs writes it.
 func golden(t *testing.T, path string, want []byte) {
 	t.Helper()
 	path = filepath.Join("..", "..", path)

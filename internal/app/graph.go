@@ -32,9 +32,10 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A unit is a node of the graph of what a process consists of. Its exported fields point to the units that it needs, and
-// it can use no others. It starts after them, and what it adds to the lifecycle is stopped before them: the order follows
-// from the types. A unit of a role that the process does not have does nothing.
+// A unit is a node in the graph of a process's parts. Its exported fields point to the units that
+// it needs; it can use no others. It starts after them, and what it adds to the lifecycle stops
+// before them: the order follows from the types. A unit of a role that the process does not have
+// does nothing.
 type unit interface {
 	// start is called once. It sets the fields that others use.
 	start(context.Context) error
@@ -50,7 +51,7 @@ type logFiles struct {
 	logger *slog.Logger
 }
 
-// Recordings show how everything that starts after them starts and stops.
+// Recordings include the start and stop of everything that starts after them.
 type recordings struct {
 	Process *process
 	Logs    *logFiles
@@ -64,7 +65,8 @@ type spans struct {
 	Logs    *logFiles
 }
 
-// A port that is in use is noticed before anything else happens; who connects waits until the process is ready.
+// A port in use is reported before anything else happens; connections wait until the process is
+// ready.
 type (
 	adminPorts struct {
 		Process *process
@@ -153,7 +155,7 @@ type online struct {
 	disconnector *presence.Disconnector
 }
 
-// madeUp is made-up data, which has administrators of its own.
+// madeUp is generated data, which includes an administrator.
 type madeUp struct {
 	Process  *process
 	Logs     *logFiles
@@ -191,7 +193,8 @@ type blocklists struct {
 	users *blocklist.List[int64]
 }
 
-// A pluginHolder holds plugins before they are started: who calls them must be there when they start.
+// A pluginHolder holds plugins before they are started, because their callers must exist when they
+// start.
 type pluginHolder struct {
 	Process      *process
 	Logs         *logFiles
@@ -206,11 +209,11 @@ type pluginHolder struct {
 	plugins *adapter.Plugins
 	server  *adapter.Server
 	catalog *catalog.Catalog
-	granted *plugin.Granted // nil unless administrators grant plugins what they ask for
+	granted *plugin.Granted // nil unless plugins need grants by administrators
 	slots   *plugin.StoredSlots
 	events  *plugin.Events // nil without service
 	peers   *peers
-	// used is what plugins use of units that need this one. These set it before plugins start.
+	// used are the parts of later units that plugins use. These units set it before plugins start.
 	used used
 }
 
@@ -258,8 +261,8 @@ type operating struct {
 	apis   map[role.Role]*admin.API
 }
 
-// Plugins start when all that they can use is there. Administrators are answered meanwhile; clients wait until the plugins
-// are up, or for some time.
+// Plugins start when everything that they can use exists. The admin interface already responds
+// then; clients wait until the plugins run, or a time limit.
 type (
 	plugins struct {
 		Process   *process
@@ -296,7 +299,7 @@ type (
 	}
 )
 
-// requests are those of clients, which gateways pass on to a service.
+// requests handles the clients' requests that gateways forward.
 type requests struct {
 	Process   *process
 	Logs      *logFiles
@@ -347,7 +350,7 @@ type watchdog struct {
 	Operating  *operating
 }
 
-// units is the whole. What App tells of the process is here.
+// units is the root. App reads from it.
 type units struct {
 	Process        *process
 	Logs           *logFiles
@@ -365,8 +368,8 @@ type units struct {
 	Console        *webConsole
 }
 
-// assemble makes every unit that root needs, each once, and returns them with root, each after those that it needs. It
-// panics if units need each other.
+// assemble creates every unit that root needs, each once, and returns them with root, in dependency
+// order. It panics on a cycle.
 func assemble(p *process, root unit) (sorted []unit) {
 	made := map[reflect.Type]reflect.Value{}
 	var visit func(reflect.Value)

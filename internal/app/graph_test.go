@@ -12,8 +12,8 @@ import (
 
 func nameOf(u unit) string { return reflect.TypeOf(u).Elem().Name() }
 
-// TestOrder wants everything that a unit needs before it, the same for all, every unit once, and the whole last. That a
-// unit uses only what it needs, the compiler proves.
+// TestOrder checks that each unit comes after its dependencies, occurs once, and that the root is
+// last. The compiler proves that a unit uses only its dependencies.
 func TestOrder(t *testing.T) {
 	p, root := &process{}, &units{}
 	sorted := assemble(p, root)
@@ -39,7 +39,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfPorts wants ports opened before the database is, and requests answered when plugins are up.
+// TestOrderOfPorts checks that ports are opened before the database, and requests served after
+// plugins run.
 func TestOrderOfPorts(t *testing.T) {
 	var names []string
 	for _, u := range assemble(&process{}, &units{}) {
@@ -70,7 +71,7 @@ func (*chicken) start(context.Context) error { return nil }
 
 func (*egg) start(context.Context) error { return nil }
 
-// TestNoCycle wants units that need each other to be refused.
+// TestNoCycle checks that cyclic units are refused.
 func TestNoCycle(t *testing.T) {
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text, "egg and app.chicken need each other") {

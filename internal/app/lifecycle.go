@@ -9,17 +9,16 @@ import (
 	"slices"
 )
 
-// part is something that runs. Either function may be nil.
+// part is a running part. Either function may be nil.
 type part struct {
 	name string
-	// run works until its context ends. An error stops the process.
+	// run runs until its context ends. An error stops the process.
 	run func(context.Context) error
-	// stop ends the part; its context bounds how long it may wait for work.
+	// stop stops the part; its context bounds how long it may wait.
 	stop func(context.Context) error
 }
 
-// lifecycle owns the goroutines of the parts and stops the parts in the
-// reverse order of their start.
+// lifecycle owns the goroutines of the parts and stops them in reverse order.
 type lifecycle struct {
 	parts  []running
 	failed chan error
@@ -45,7 +44,7 @@ func (l *lifecycle) add(p part) {
 		if err := p.run(ctx); err != nil {
 			select {
 			case l.failed <- fmt.Errorf("%s: %w", p.name, err):
-			default: // The process stops already.
+			default: // The process is already stopping.
 			}
 		}
 	}()

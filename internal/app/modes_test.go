@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestDataIsPrivate wants everything that a running server keeps in its data folder, that of NATS included, closed to
-// other users, although the home folder is open to them.
+// TestDataIsPrivate checks that other users cannot read anything in the data folder of a running
+// server, NATS included, even if the home folder is accessible.
 func TestDataIsPrivate(t *testing.T) {
 	a := apptest.Start(t, role.All)
 	want(t, a, role.Service, http.MethodPost, "/users", `{"id":1}`, http.StatusOK)

@@ -31,14 +31,14 @@ import (
 // pluginSettings returns the current settings of plugins.
 func (p *process) pluginSettings() config.Plugin { return p.live.Current().Plugin }
 
-// used is what plugins use of units that need the holder of plugins.
+// used are the parts of later units that plugins use.
 type used struct {
 	apis     map[role.Role]*admin.API
 	notifier *service.Notifier
 	meetings *meeting.Directory
 }
 
-// start makes what holds plugins, before the parts that call them.
+// start creates the holder of plugins before its callers.
 func (p *pluginHolder) start(ctx context.Context) (err error) {
 	p.peers = &peers{p.Process, p.Nodes}
 	p.slots = plugin.NewSlots(p.Database.db, p.Nodes.leads)
@@ -50,7 +50,7 @@ func (p *pluginHolder) start(ctx context.Context) (err error) {
 		Roles: p.Process.opts.Roles, Config: p.Process.opts.Config, Settings: p.Process.pluginSettings, Values: p.Settings.cluster.PluginValues, Granted: p.granted, Only: p.Process.opts.OnlyPlugin,
 		Scripts: p.Process.opts.Scripts, HoldSchedules: p.Process.opts.HoldSchedules,
 		Server: p.server, Slots: p.slots, Presence: p.Online.presence, Metrics: p.Measurements.registry, Recorder: p.Recordings.recorder, Logger: p.Logs.logger,
-		// Plugins are trusted to stop the server.
+		// Plugins may stop the server.
 		Exit: p.Process.exit,
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *pluginHolder) start(ctx context.Context) (err error) {
 	if err := p.buildCatalog(); err != nil {
 		return err
 	}
-	if p.Process.runs(role.Service) { // Where the rules are, changes happen.
+	if p.Process.runs(role.Service) { // Changes happen where the rules are.
 		settings := func() config.PluginEvents { return p.Process.pluginSettings().Events }
 		p.events = plugin.NewEvents(p.Database.db, p.plugins.Manager, func() string { return p.Nodes.forPlugins(role.Service).ID }, settings, p.Logs.logger)
 		p.plugins.Removed = p.events.Removed
@@ -80,15 +80,15 @@ func (p *nodes) leads() bool {
 	return node != nil && node.IsLeader()
 }
 
-// settingSchemas are the schemas of the settings of plugins: of those that this process has loaded, and of those of the
-// cluster that only others load.
+// settingSchemas returns the schemas of plugin settings: of the plugins loaded by this process, and
+// of other plugins of the cluster.
 func (p *pluginHolder) settingSchemas() map[string]*plugin.Schema {
 	all := p.catalog.Schemas()
 	maps.Copy(all, p.plugins.Schemas())
 	return all
 }
 
-// start lets the plugins load and start, when all that they can use is there.
+// start loads and starts the plugins, once everything that they can use exists.
 func (p *plugins) start(context.Context) error {
 	p.Process.lifecycle.add(part{name: "start of plugins", run: p.Held.plugins.Start})
 	p.Process.lifecycle.add(part{name: "watch of plugins", run: p.Held.plugins.Watch})
@@ -99,8 +99,8 @@ func (p *plugins) start(context.Context) error {
 	return nil
 }
 
-// start waits for the plugins before clients are served, as long as the configuration says. The admin interface
-// answers meanwhile.
+// start waits for the plugins before clients are served, up to the configured time. The admin
+// interface already responds.
 func (p *pluginsUp) start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,8 +115,8 @@ func (p *pluginsUp) start(ctx context.Context) error {
 	}
 }
 
-// health says which plugins should run and do not. The node is not ready while it waits for them; then it serves
-// all the same.
+// health returns which plugins should run and do not. The node is not ready until they run or the
+// time limit ends.
 func (p *pluginHolder) health(context.Context) error {
 	files, waiting := p.plugins.Loading()
 	what := ""
@@ -138,9 +138,10 @@ func (p *pluginHolder) health(context.Context) error {
 // Plugins reports what plugins there are.
 func (a *App) Plugins() adapter.Report { return a.units.Held.plugins.Report() }
 
-// newServer is what plugins can use of this process.
+// newServer returns the server's functions for plugins.
 func (p *pluginHolder) newServer() *adapter.Server {
-	// The operations are described for the first plugin that calls one: that takes a fifth of the start of a server.
+	// The operations are described on first use by a plugin: that takes a fifth of the start of a
+	// server.
 	functions := sync.OnceValues(func() ([]plugin.Operation, map[string]role.Role) { return functionsOf(p.Process.opts.Roles) })
 	return &adapter.Server{
 		This: p.Nodes.forPlugins, Functions: func() []plugin.Operation {
@@ -171,7 +172,8 @@ func (p *pluginHolder) newServer() *adapter.Server {
 	}
 }
 
-// forPlugins is the node of a role. Without one of this process it is the service, if there is one.
+// forPlugins returns the node of a role. If this process has none, it is the service's, if there is
+// one.
 func (p *nodes) forPlugins(r role.Role) plugin.Node {
 	if !p.Process.runs(r) {
 		r = p.Process.opts.Roles[0]
@@ -182,13 +184,13 @@ func (p *nodes) forPlugins(r role.Role) plugin.Node {
 	return plugin.Node{ID: p.byRole[r].ID(), Role: r, Version: version}
 }
 
-// functionsOf returns the operations of roles that plugins may call, and which role has each.
+// functionsOf returns the operations that plugins may call, with the role of each.
 func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[string]role.Role) {
 	owners = map[string]role.Role{}
 	for _, r := range roles {
 		for _, f := range admin.New(apiOptions(r), operations(r, api.Common{}, api.Gateway{}, api.Service{})...).Functions() {
 			if _, known := owners[f.Operation.ID]; known {
-				continue // Both roles have it, and in one process it does the same.
+				continue // Both roles have it, with the same effect in one process.
 			}
 			owners[f.Operation.ID] = r
 			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result, Reads: f.Operation.Method == http.MethodGet})
@@ -203,7 +205,8 @@ func PluginOperations() []plugin.Operation {
 	return functions
 }
 
-// InvokeAsRoot carries out an operation of the admin interface as the root administrator does, whose password nobody asks for.
+// InvokeAsRoot runs an operation of the admin interface as the root administrator, without a
+// password.
 func (a *App) InvokeAsRoot(ctx context.Context, operation string, input json.RawMessage) (json.RawMessage, error) {
 	return a.units.Held.server.Invoke(ctx, admin.ByRoot(administrator.RootLoginName), operation, input)
 }
@@ -214,7 +217,7 @@ func (a *App) PluginManager() *plugin.Manager { return a.units.Held.plugins.Mana
 // PluginStorage is where plugins keep small values.
 func (a *App) PluginStorage() plugin.Storage { return a.units.Held.server.Values }
 
-// PluginCheck says how a plugin is checked for servers with the roles.
+// PluginCheck returns how to check a plugin for servers with the roles.
 func PluginCheck(roles []role.Role, c *config.Config, file string, logger *slog.Logger) adapter.CheckOptions {
 	functions, _ := functionsOf(roles)
 	return adapter.CheckOptions{Roles: roles, Config: c, File: file, Operations: functions, Version: version, Logger: logger}

@@ -89,7 +89,7 @@ func want(t *testing.T, s *apptest.Server, r role.Role, method, target, body str
 	return answer
 }
 
-// eventually waits for a condition that another goroutine brings about.
+// eventually waits until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
@@ -172,7 +172,7 @@ func TestPluginsOfAServer(t *testing.T) {
 	}
 }
 
-// TestPluginsUseTheServer calls the admin interface from a plugin, which acts in its own name.
+// TestPluginsUseTheServer calls the admin interface from a plugin, which is the requester.
 func TestPluginsUseTheServer(t *testing.T) {
 	dir := folderOf(t, map[string]string{"user.js": pluginScript("user-maker", "'AdminActionHandler'", `
   async start() {
@@ -212,8 +212,8 @@ func TestPluginsSwitchedOff(t *testing.T) {
 	want(t, s, role.Service, "DELETE", "/plugins?ids=a", "", 204)
 }
 
-// TestPluginsThatStopTheStart proves that a server does not start with a configuration that it cannot follow, or without
-// a plugin that it must have.
+// TestPluginsThatStopTheStart proves that a server does not start with an invalid configuration of
+// plugins, or without a required plugin.
 func TestPluginsThatStopTheStart(t *testing.T) {
 	broken := folderOf(t, map[string]string{"broken.js": "export default 1"})
 	lazy := folderOf(t, map[string]string{"lazy.js": pluginScript("lazy", "'AdminActionHandler'", "start() { throw new Error('no database'); }")})
@@ -242,7 +242,7 @@ func TestPluginsThatStopTheStart(t *testing.T) {
 	}
 }
 
-// TestPluginsAndClients lets plugins decide who logs in, change what is said, and see what happens.
+// TestPluginsAndClients has plugins decide about logins, change messages, and observe events.
 func TestPluginsAndClients(t *testing.T) {
 	events := make(chan string, 100)
 	webhook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -332,7 +332,7 @@ func TestPluginsAndClients(t *testing.T) {
 	seen(role.Gateway, `["event","SESSION_CLOSED","6",null,true]`)
 }
 
-// TestPluginsKeepMessages lets a plugin see messages before they are deleted, and keep one.
+// TestPluginsKeepMessages has a plugin keep an expired message.
 func TestPluginsKeepMessages(t *testing.T) {
 	dir := folderOf(t, map[string]string{"archive.js": pluginScript("archive", "'ExpiredMessageDeletionNotifier'", `
   async getMessagesToDelete(messages) {
@@ -356,7 +356,8 @@ func TestPluginsKeepMessages(t *testing.T) {
 	})
 }
 
-// TestPluginsOverHTTP leads a plugin through its life by the admin interface, and swaps it while clients talk.
+// TestPluginsOverHTTP runs a plugin through all states by the admin interface, and replaces it
+// while clients send messages.
 func TestPluginsOverHTTP(t *testing.T) {
 	s := apptest.Start(t, role.All, "app.plugin.js.allow-save=true", "app.gateway.client-api.rate-limiting.capacity=1000000",
 		"app.gateway.client-api.rate-limiting.initial-tokens=1000000")
@@ -426,7 +427,7 @@ func TestPluginsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestDryRunChangesNothing checks a plugin that tries to reach out while it is loaded.
+// TestDryRunChangesNothing checks a plugin that has side effects when it is loaded.
 func TestDryRunChangesNothing(t *testing.T) {
 	var requests atomic.Int32
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -461,7 +462,7 @@ export default class extends AppPlugin {
 	want(t, s, role.Service, "POST", "/plugins/js", string(body), 200, "fetch worked, load worked")
 }
 
-// TestOneProcessIsShown proves that callers see that two members are one process.
+// TestOneProcessIsShown proves that the interface shows that two members are one process.
 func TestOneProcessIsShown(t *testing.T) {
 	dir := folderOf(t, map[string]string{"p.js": pluginScript("p", "'AdminActionHandler'", "handleAdminAction() {}")})
 	s := apptest.Start(t, role.All, "app.plugin.dir="+dir)

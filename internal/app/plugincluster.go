@@ -14,14 +14,15 @@ import (
 	"example.org/app/internal/plugin/catalog"
 )
 
-// pluginStates asks a named node how far it is with the plugins of the cluster.
+// pluginStates requests the state of the cluster's plugins from a named node.
 var pluginStates = cluster.Endpoint[struct{}, pluginStatesAnswer]{Name: "plugin.states"}
 
 type pluginStatesAnswer struct {
 	States []catalog.State `json:"states"`
 }
 
-// buildCatalog makes what follows the plugins of the cluster, and lets other nodes ask for it.
+// buildCatalog creates the catalog of the cluster's plugins, and serves requests of other nodes for
+// its state.
 func (p *pluginHolder) buildCatalog() error {
 	c := p.Process.opts.Config.Plugin
 	p.catalog = catalog.New(catalog.Options{
@@ -41,14 +42,14 @@ func (p *pluginHolder) buildCatalog() error {
 	return errors.Join(p.shareTraces(), p.shareShadows(), p.shareEvidence())
 }
 
-// pluginEvidence asks a named node what its process has seen of rollouts.
+// pluginEvidence requests the rollout figures of a named node's process.
 var pluginEvidence = cluster.Endpoint[struct{}, evidenceAnswer]{Name: "plugin.evidence"}
 
 type evidenceAnswer struct {
 	Evidence []catalog.Evidence `json:"evidence,omitempty"`
 }
 
-// shareEvidence lets other nodes ask for what this process has seen of rollouts.
+// shareEvidence serves requests of other nodes for this process's rollout figures.
 func (p *pluginHolder) shareEvidence() error {
 	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginEvidence, func(context.Context, *struct{}) (*evidenceAnswer, error) {
@@ -61,7 +62,7 @@ func (p *pluginHolder) shareEvidence() error {
 	return nil
 }
 
-// evidence gathers what all processes have seen of rollouts.
+// evidence collects the rollout figures of all processes.
 func (p *peers) evidence(ctx context.Context) []catalog.ProcessEvidence {
 	return askPeers(ctx, p, pluginEvidence, &struct{}{}, func(p peer, answer *evidenceAnswer, err error) catalog.ProcessEvidence {
 		evidence := catalog.ProcessEvidence{Err: err}
@@ -83,10 +84,10 @@ func (p *nodes) ids() (ids []string) {
 	return ids
 }
 
-// pluginStatesTimeout bounds how long an administrator waits for nodes that do not answer.
+// pluginStatesTimeout is how long an administrator waits for unresponsive nodes.
 const pluginStatesTimeout = 2 * time.Second
 
-// states asks all nodes how far they are with the plugins of the cluster.
+// states collects the states of the cluster's plugins from all nodes.
 func (p *peers) states(ctx context.Context) []catalog.NodeStates {
 	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
 	defer cancel()
@@ -108,13 +109,13 @@ func (p *peers) states(ctx context.Context) []catalog.NodeStates {
 	return list
 }
 
-// peers are the processes that can have plugins, this one too, asked for what their plugins do.
+// peers are the processes that can have plugins, including this one, as sources of plugin data.
 type peers struct {
 	Process *process
 	Nodes   *nodes
 }
 
-// A peer is a process that can have plugins, maybe this one. It has at least one node.
+// A peer is a process that can have plugins, possibly this one. It has at least one node.
 type peer struct {
 	id    string
 	nodes []cluster.Member
@@ -132,8 +133,8 @@ func (p *peers) processes() (list []peer) {
 	return list
 }
 
-// askPeers asks all processes that can have plugins at once, each by its first node, and returns what each answer comes
-// to; answer is nil if there is an error.
+// askPeers calls all processes that can have plugins concurrently, each by its first node, and
+// returns the converted responses; answer is nil if there is an error.
 func askPeers[Q, A, R any](ctx context.Context, all *peers, e cluster.Endpoint[Q, A], question *Q, result func(p peer, answer *A, err error) R) []R {
 	ctx, cancel := context.WithTimeout(ctx, pluginStatesTimeout)
 	defer cancel()

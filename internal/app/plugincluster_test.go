@@ -79,7 +79,7 @@ func pluginsOf(t *testing.T, s *apptest.Server, r role.Role) map[string]listedPl
 	return byID
 }
 
-// TestClusterPluginsOutliveTheServer restarts a server with plugins of the cluster in both languages.
+// TestClusterPluginsOutliveTheServer restarts a server with cluster plugins in both languages.
 func TestClusterPluginsOutliveTheServer(t *testing.T) {
 	need.Time(t)
 	set := []string{"app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")}
@@ -114,7 +114,7 @@ func TestClusterPluginsOutliveTheServer(t *testing.T) {
 	})
 }
 
-// TestOwnPluginCounts has a plugin of the folder with the id of one of the cluster.
+// TestOwnPluginCounts has a plugin in the folder with the id of a cluster plugin.
 func TestOwnPluginCounts(t *testing.T) {
 	set := []string{"app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db"), "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000"}
 	t.Run("cluster", func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestOwnPluginCounts(t *testing.T) {
 	})
 }
 
-// TestSwitchOfVersionsLosesNoCall changes the active version while a client sends messages: each is handled once, by one
-// of the versions.
+// TestSwitchOfVersionsLosesNoCall changes the active version while a client sends messages: each is
+// handled once, by one of the versions.
 func TestSwitchOfVersionsLosesNoCall(t *testing.T) {
 	s := apptest.Start(t, role.All, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 		"app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false")

@@ -17,7 +17,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestPluginDebugMode attaches to a plugin of a server, whose call has waited, and stops the server while another waits.
+// TestPluginDebugMode attaches to a plugin with a waiting call, and stops the server while another
+// waits.
 func TestPluginDebugMode(t *testing.T) {
 	port := need.Port(t)
 	dir := folderOf(t, map[string]string{
@@ -41,8 +42,8 @@ func TestPluginDebugMode(t *testing.T) {
 	want(t, s, role.Service, "GET", "/plugins", "", 200, `"id":"seen"`)
 }
 
-// TestPluginDebuggingIsSwitched lets an administrator switch the debugging of one plugin on and off: it goes on meanwhile,
-// waits for no debugger, and the other plugins are not touched.
+// TestPluginDebuggingIsSwitched switches the debugging of one plugin on and off: it keeps running,
+// does not wait for a debugger, and other plugins are not affected.
 func TestPluginDebuggingIsSwitched(t *testing.T) {
 	port := need.Port(t)
 	body := `start() { globalThis.starts = (globalThis.starts ?? 0) + 1; } handleAdminAction(action) { globalThis.seen = action.action; }`
@@ -58,7 +59,7 @@ func TestPluginDebuggingIsSwitched(t *testing.T) {
 	want(t, s, role.Service, "GET", "/plugins/debugging?ids=seen,other", "", 200, `"pluginId":"seen"`)
 	target := debugTargets(t, port)[0]
 	for range 2 {
-		// What has no debugger does not wait for one.
+		// Without a debugger nothing waits for one.
 		want(t, s, role.Service, "GET", "/plugins?ids=seen", "", 200, `"state":"STARTED"`, `"running":true`)
 		ask, detach := attachDebugger(t, target)
 		eventually(t, "the call that does not wait", func() bool {

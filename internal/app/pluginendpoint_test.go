@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// endpointScript is a plugin with an endpoint for each thing that can happen to one.
+// endpointScript is a plugin with an endpoint for each case.
 const endpointScript = `
 let cancelled = false;
 class Endpoints extends AppExtension {
@@ -87,8 +87,8 @@ func TestEndpointsOfPlugins(t *testing.T) {
 	})
 }
 
-// TestCallersOfEndpointsWhoLeave has callers who leave while code of a script runs: that does not keep it from ending in order,
-// but on a machine that stands still meanwhile.
+// TestCallersOfEndpointsWhoLeave has callers disconnect while code of a script runs: the code still
+// ends in order, unless the machine stalls.
 func TestCallersOfEndpointsWhoLeave(t *testing.T) {
 	s := endpointServer(t)
 	want(t, s, role.Service, "POST", "/plugins/js", upload(t, `let ended = 0;
@@ -125,7 +125,7 @@ export default class extends AppPlugin {
 	})
 }
 
-// testEndpoints leads a plugin with endpoints through its life. It is the same in all languages.
+// testEndpoints runs a plugin with endpoints through all states. It is the same for all languages.
 func testEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
 	before := endpointDocument(t, s, "")
 	want(t, s, role.Service, "GET", endpointPath+"/who", "", 404, `"code":1102`)
@@ -321,7 +321,7 @@ func testEndpointsAndPermissions(t *testing.T, s *apptest.Server) {
 }
 
 func testLifeOfEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload) {
-	// A new version takes the place of the old one, and no request fails.
+	// A new version replaces the old one, and no request fails.
 	stop, done := make(chan struct{}), make(chan string, 1)
 	go func() {
 		defer close(done)
@@ -365,7 +365,7 @@ func testLifeOfEndpoints(t *testing.T, s *apptest.Server, upload endpointUpload)
 	want(t, s, role.Service, "POST", "/plugins/js", scriptBody(t, twice), 400, "the endpoints a and b are both GET /x")
 	unclear := pluginScript("unclear", "", "getEndpoints() { const query = {type: 'object', properties: {id: {type: 'string'}, name: {type: 'string'}}}; return [{handler: 'a', method: 'GET', path: '/x/{id}', summary: 'x', query}, {handler: 'b', method: 'GET', path: '/x/{name}', summary: 'x', query}]; } a() {} b() {}")
 	want(t, s, role.Service, "POST", "/plugins/js", scriptBody(t, unclear), 400, "the endpoints a (GET /x/{id}) and b (GET /x/{name}) match the same paths")
-	// They leave with the extension.
+	// They are removed with the extension.
 	for _, step := range [][2]string{{"PAUSED", "RESUMED"}, {"STOPPED", ""}} {
 		want(t, s, role.Service, "PUT", "/plugins?ids=end%20points", `{"status":"`+step[0]+`"}`, 200)
 		want(t, s, role.Service, "GET", endpointPath+"/who", "", 404)

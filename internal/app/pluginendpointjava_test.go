@@ -13,7 +13,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// endpointJava has the plugin that endpointScript is in JavaScript, and others that cannot be loaded.
+// endpointJava is endpointScript in Java, with other plugins that cannot be loaded.
 const endpointJava = `
 package endpoints;
 import im.app.plugin.*;
@@ -180,13 +180,14 @@ func TestEndpointsOfJavaPlugins(t *testing.T) {
 	}
 	testEndpoints(t, s, upload)
 
-	// Input that the schema lets pass and the types do not is no fault of the plugin.
+	// Input that is valid by the schema but not by the types is not the plugin's fault.
 	upload(1, false, `"id":"end points"`)
 	want(t, s, role.Service, "PUT", "/plugins?ids=end%20points", `{"status":"STARTED"}`, 200)
 	want(t, s, role.Service, "POST", endpointPath+"/sums", `{"a":5000000000,"b":1}`, 400, "the value of a must be a number that fits int")
 	want(t, s, role.Service, "POST", endpointPath+"/sums", `{"a":13,"b":1}`, 400, "13 is an unlucky number")
 
-	// The JVM ends during a request, before and after the first bytes of an answer, and is started anew.
+	// The JVM ends during a request, before and after the first bytes of a response, and is
+	// restarted.
 	want(t, s, role.Service, "GET", endpointPath+"/halt", "", 503, `"code":1201`, "was interrupted")
 	want(t, s, role.Service, "GET", endpointPath+"/who", "", 200)
 	resp := fetch(t.Context(), t, s, endpointPath+"/halts")

@@ -94,7 +94,8 @@ func (s explicitGrants) as(login, password, revision, method, target, body strin
 	return resp.StatusCode, string(answer)
 }
 
-// TestExplicitGrants lets plugins in both languages, from the folder, from uploads and of the cluster, wait for grants.
+// TestExplicitGrants has plugins in both languages, from the folder, from uploads and of the
+// cluster, wait for grants.
 func TestExplicitGrants(t *testing.T) {
 	need.Time(t)
 	dir := folderOf(t, map[string]string{"folder.js": askingScript("folder", "1", "permissions: ['USER_QUERY']")})
@@ -120,7 +121,7 @@ func TestExplicitGrants(t *testing.T) {
 	testGrantsOfClusterPlugins(s)
 	s.want("GET", "/audit?operations=updatePluginGrants", "", 200, `"updatePluginGrants"`, `USER_QUERY`)
 
-	// Grants are there after a restart before plugins are loaded.
+	// After a restart, grants apply before plugins are loaded.
 	s.Stop()
 	again := explicitGrants{apptest.Start(t, []role.Role{role.Service}, set...), t}
 	again.wantCount("folder", 200, `"users":`)
@@ -134,7 +135,8 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.want("POST", "/plugins/js", first, 200, `"requestedGrants":`)
 	const waits = `waits for a grant of the permissions USER_DELETE, USER_QUERY and the host localhost`
 	s.want("PUT", "/plugins?ids=asking", `{"status":"STARTED"}`, 400, `"code":1102`, waits)
-	// Nobody can grant what they lack, neither by itself nor with an upload; two administrators do not overwrite each other.
+	// Nobody can grant permissions that they lack, neither directly nor with an upload; concurrent
+	// changes are detected.
 	for target, body := range map[string]string{
 		"PUT /plugins/grants?id=asking": `{"permissions":["USER_QUERY","USER_DELETE"]}`, "POST /plugins/js?replace=true&grant=true": first, "POST /plugins/js?replace=true&grant=true&dryRun=true": first,
 		"POST /plugins/js?grant=true&scope=CLUSTER": upload(t, askingScript("other", "1", "permissions: ['USER_DELETE']")),
@@ -157,7 +159,8 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.wantCount("asking", 200, `"version":"1"`)
 	s.want("GET", "/plugins/grants?ids=asking", "", 200, `"hosts":["*"]`)
 
-	// A new version that asks for more waits, and the old one goes on; the upload with its grant is taken at once.
+	// A new version that requests more waits, and the old one continues; an upload with its grant
+	// is activated at once.
 	more := upload(t, askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"))
 	const missing = `"missingGrants":{"permissions":["GROUP_QUERY"],"hosts":[],"java":false}`
 	if answer := s.want("POST", "/plugins/js?replace=true&dryRun=true", more, 200, missing, `"waits":true`); strings.Contains(answer, `"replaced":true`) {
@@ -166,7 +169,7 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.want("POST", "/plugins/js?replace=true", more, 200, missing, `"waits":true`)
 	s.want("GET", "/plugins?ids=asking", "", 200, `"version":"1"`, `"state":"STARTED"`, `"waitingVersion":{"version":"2","digest":"`, missing)
 	s.wantCount("asking", 200, `"version":"1"`)
-	// One that is refused for another reason leaves nothing granted.
+	// An upload refused for another reason grants nothing.
 	lame := strings.Replace(askingScript("asking", "2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"), "getEndpoints()", "start() { throw new Error('no way'); }\n  getEndpoints()", 1)
 	s.want("POST", "/plugins/js?replace=true&grant=true", upload(t, lame), 400, `no way`)
 	s.wantCount("asking", 200, `"version":"1"`)
@@ -177,7 +180,7 @@ func testGrantsOfUploads(s explicitGrants) {
 		t.Errorf("a version that was taken still waits: %s", answer)
 	}
 
-	// What is taken away keeps the plugin from running until it is given again.
+	// Without its grant the plugin does not run until it is granted again.
 	s.want("PUT", "/plugins/grants?id=asking", `{}`, 200)
 	s.wantCount("asking", 503, `waits for a grant of the permissions USER_QUERY, GROUP_QUERY`)
 	s.want("PUT", "/plugins?ids=asking", `{"status":"RESUMED"}`, 400, `waits for a grant`)
@@ -185,7 +188,7 @@ func testGrantsOfUploads(s explicitGrants) {
 	s.wantCount("asking", 200, `"version":"2"`)
 }
 
-// testWaitingUploads lets new versions of plugins of the node wait for grants.
+// testWaitingUploads has new versions of node plugins wait for grants.
 func testWaitingUploads(s explicitGrants) {
 	t := s.t
 	t.Helper()
@@ -205,7 +208,7 @@ func testWaitingUploads(s explicitGrants) {
 		s.want("PUT", "/plugins/grants?id="+id, `{"permissions":[`+permissions+`]}`, 200)
 	}
 
-	// The newest version counts, and is saved when it takes over.
+	// The newest version counts, and is saved when it becomes active.
 	s.want("POST", "/plugins/js?replace=true&save=true", upload(t, script("left", "2", "'USER_QUERY', 'GROUP_QUERY'")), 200, `"waits":true`)
 	s.want("POST", "/plugins/js?replace=true&save=true", upload(t, script("left", "3", "'USER_QUERY', 'GROUP_QUERY', 'GROUP_DELETE'")), 200, `"waits":true`)
 	grant("left", `"USER_QUERY","GROUP_QUERY"`)
@@ -220,7 +223,7 @@ func testWaitingUploads(s explicitGrants) {
 	s.wantCount("left", 200, `"version":"3"`)
 	s.want("GET", "/plugins?ids=left", "", 200, `"fileName":"_network_.`)
 
-	// What came together takes over together.
+	// Plugins uploaded together become active together.
 	both := upload(t, script("left", "4", "'USER_QUERY'"), script("right", "4", "'USER_QUERY', 'GROUP_QUERY'"))
 	s.want("POST", "/plugins/js?replace=true", both, 200, `"id":"left"`, `"id":"right"`, `"waits":true`)
 	if !isWaiting("left", "4") || !isWaiting("right", "4") {
@@ -231,7 +234,7 @@ func testWaitingUploads(s explicitGrants) {
 	s.wantCount("left", 200, `"version":"4"`)
 	s.wantCount("right", 200, `"version":"4"`)
 
-	// What cannot take over when it may is rejected, and the old version goes on.
+	// A version that fails to become active is rejected, and the old one continues.
 	lame := strings.Replace(script("right", "5", "'USER_QUERY', 'USER_DELETE'"), "getEndpoints()", "start() { throw new Error('no way'); }\n  getEndpoints()", 1)
 	s.want("POST", "/plugins/js?replace=true", upload(t, lame), 200, `"waits":true`)
 	grant("right", `"USER_QUERY","GROUP_QUERY","USER_DELETE"`)
@@ -241,7 +244,7 @@ func testWaitingUploads(s explicitGrants) {
 	})
 	s.wantCount("right", 200, `"version":"4"`)
 
-	// A plugin that is removed takes the version that waits with it.
+	// Removing a plugin removes its waiting version.
 	s.want("POST", "/plugins/js?replace=true", upload(t, script("right", "6", "'ADMIN_QUERY'")), 200, `"waits":true`)
 	s.want("DELETE", "/plugins?ids=right", "", 204)
 	grant("right", `"ADMIN_QUERY"`)
@@ -299,7 +302,7 @@ func testGrantsOfClusterPlugins(s explicitGrants) {
 	s.want("POST", "/plugins/js?scope=CLUSTER&grant=true", version("1", "permissions: ['USER_QUERY']"), 200)
 	s.want("PUT", "/plugins?ids=shared", `{"status":"STARTED"}`, 200)
 	s.wantCount("shared", 200, `"version":"1"`)
-	// A version that asks for more is kept and waits, while nodes go on with the one before.
+	// A version that requests more is stored and waits, while nodes continue with the previous one.
 	s.want("POST", "/plugins/js?scope=CLUSTER&replace=true", version("2", "permissions: ['USER_QUERY', 'GROUP_QUERY']"), 200, `"state":"WAITING"`, `waits for a grant of the permission GROUP_QUERY`)
 	s.want("GET", "/plugins?ids=shared", "", 200, `"state":"WAITING"`, `"version":"2"`)
 	s.wantCount("shared", 200, `"version":"1"`)

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// grantScript is a plugin that asks for something. Its start fails with what each of its attempts came to.
+// grantScript is a plugin that requests grants. Its start fails with the results of its attempts.
 const grantScript = `
 class Doer extends AppExtension {
   getExtensionPoints() { return ['AdminActionHandler']; }
@@ -96,7 +96,7 @@ func TestDeclaredGrants(t *testing.T) {
 		}
 	}
 	want("GET", "/users?ids=1", "", 200, `"Ann"`)
-	eventually(t, "the refusal in the audit trail", func() bool { // Refused writes are stored together, a moment later.
+	eventually(t, "the refusal in the audit trail", func() bool { // Refused writes are stored together, with a delay.
 		_, body := ask(t, s, role.Service, "GET", "/audit?operations=deleteUsers", "")
 		return strings.Contains(body, "plugin:grants.js")
 	})

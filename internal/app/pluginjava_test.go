@@ -26,7 +26,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// javaSource is a plugin that appends to messages, and does some of them as commands.
+// javaSource is a plugin that appends to messages, and runs some as commands.
 const javaSource = `
 package suffix;
 import im.app.plugin.*;
@@ -121,7 +121,8 @@ func wantForm(t *testing.T, s *apptest.Server, target string, status int, part s
 	}
 }
 
-// TestJavaPlugins leads a Java plugin through its life on a server, with clients, crashes and System.exit.
+// TestJavaPlugins runs a Java plugin through all states on a server, with clients, crashes and
+// System.exit.
 func TestJavaPlugins(t *testing.T) {
 	need.Time(t)
 	dir := filepath.Join(t.TempDir(), "plugins")
@@ -170,11 +171,11 @@ func TestJavaPlugins(t *testing.T) {
 	want(t, s, role.Gateway, "GET", "/plugins?ids=suffix", "", 200, `"language":"JAVA"`, `"state":"STARTED"`, `"extensionClass":"suffix.Suffix$Appender"`, `"ClientRequestHandler.transform"`)
 	want(t, s, role.Gateway, "GET", "/metrics?names=plugin.java.up,plugin.java.resident", "", 200, "plugin.java.up", "plugin.java.resident")
 
-	// The JVM dies, and the plugin comes back.
+	// The JVM is killed, and the plugin is restarted.
 	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the JVM", func() bool { // Calls that were on their way are lost.
+	eventually(t, "the JVM", func() bool { // Running calls are lost.
 		to, text := int64(6), "hi"
 		answer, err := sender.Do(t.Context(), &wire.CreateMessageRequest{RecipientId: &to, Text: &text})
 		return err == nil && answer.GetCode() == 1000
@@ -184,8 +185,8 @@ func TestJavaPlugins(t *testing.T) {
 	}
 	say("hi", "hi 3*")
 
-	// It dies repeatedly, and the plugin is taken out of service. Whether the end above counts as its fault depends on
-	// whether it was called at that moment.
+	// After repeated crashes the plugin is quarantined. Whether the kill above counts depends on
+	// whether it was being called.
 	try("halt", 1200)
 	eventually(t, "the quarantine", func() bool {
 		_, answer := ask(t, s, role.Service, "GET", "/plugins?ids=suffix", "")
@@ -198,7 +199,7 @@ func TestJavaPlugins(t *testing.T) {
 		}
 		return false
 	})
-	try("hi", 1201) // What it might have refused does not pass.
+	try("hi", 1201) // What it might have refused is blocked.
 	want(t, s, role.Service, "GET", "/health", "", 200, `"name":"plugins","status":"DEGRADED"`, "the Java host died 5 times")
 	want(t, s, role.Service, "GET", "/plugins", "", 200, `"quarantine":"the Java host died 5 times`)
 	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"RESUMED"}`, 200, `"modifiedCount":1`)
@@ -240,7 +241,7 @@ func javaProcess(t *testing.T) int {
 	return 0
 }
 
-// construction is a plugin that writes down in which process it is made.
+// construction is a plugin that records the process of its construction.
 const construction = `
 package made;
 import im.app.plugin.*;
@@ -269,8 +270,8 @@ public class Made extends AppPlugin {
     }
 }`
 
-// TestDryRunOfJarHasItsOwnJVM checks that nothing of a jar runs in the JVM of the other plugins during a dry run, and that the
-// one it runs in ends.
+// TestDryRunOfJarHasItsOwnJVM checks that a dry run executes nothing of a jar in the JVM of the
+// other plugins, and that its own JVM ends.
 func TestDryRunOfJarHasItsOwnJVM(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made")
 	jar := javatest.Jar(t, javatest.Plugin{ID: "made", Version: "1", Class: "made.Made", Sources: map[string]string{"made/Made.java": strings.ReplaceAll(construction, "FILE", file)}})

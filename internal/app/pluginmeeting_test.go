@@ -19,8 +19,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestPluginsHoldMeetings lets a plugin hold meetings that uses the server while it is asked, is replaced by another
-// version while a meeting goes on, and is removed.
+// TestPluginsHoldMeetings has a plugin hold meetings that calls the server during its calls, is
+// replaced during a meeting, and is removed.
 func TestPluginsHoldMeetings(t *testing.T) {
 	s := apptest.Start(t, role.All, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
 	for _, id := range []string{"5", "6", "7"} {
@@ -105,7 +105,8 @@ func TestPluginsHoldMeetings(t *testing.T) {
 	ann.WantCode(&wire.QueryMeetingsRequest{}, 8000)
 }
 
-// TestMeetingsOfGateways refuses a plugin that tells a server without service role of a meeting.
+// TestMeetingsOfGateways checks that a plugin cannot report meetings to a server without service
+// role.
 func TestMeetingsOfGateways(t *testing.T) {
 	dir := folderOf(t, map[string]string{"lost.js": pluginScript("lost", "'AdminActionHandler'", `async start() { await app.meetings.ended('5'); }`)})
 	s := apptest.Start(t, []role.Role{role.Gateway}, "app.plugin.dir="+dir)

@@ -148,7 +148,7 @@ func TestSettingsOfPlugins(t *testing.T) {
 		})
 	}
 
-	// The values of a plugin outlive it.
+	// The settings of a plugin are kept after its removal.
 	want("DELETE", "/plugins?ids=settled.js", "", 204)
 	if body := want("GET", "/cluster/settings", "", 200); strings.Contains(body, "settled.js") {
 		t.Errorf("the settings of a plugin that is gone are shown: %s", body)

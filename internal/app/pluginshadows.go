@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/plugin/trace"
 )
 
-// pluginShadow asks a named node which calls the shadow of a plugin ended otherwise.
+// pluginShadow requests the calls with different results of a plugin's shadow from a named node.
 var pluginShadow = cluster.Endpoint[string, shadowAnswer]{Name: "plugin.shadow"}
 
 type shadowAnswer struct {
@@ -19,7 +19,7 @@ type shadowAnswer struct {
 	Samples []*trace.Sample `json:"samples,omitempty"`
 }
 
-// shareShadows lets other nodes ask for what the shadows of this process did.
+// shareShadows serves requests of other nodes for this process's shadow results.
 func (p *pluginHolder) shareShadows() error {
 	for _, node := range p.Nodes.byRole {
 		err := cluster.Handle(node, pluginShadow, func(_ context.Context, id *string) (*shadowAnswer, error) {
@@ -33,7 +33,7 @@ func (p *pluginHolder) shareShadows() error {
 	return nil
 }
 
-// shadowSamples gathers what the shadows of a plugin did on all nodes.
+// shadowSamples collects the shadow results of a plugin from all nodes.
 func (p *peers) shadowSamples(ctx context.Context, id string) []catalog.NodeSamples {
 	return askPeers(ctx, p, pluginShadow, &id, func(p peer, answer *shadowAnswer, err error) catalog.NodeSamples {
 		samples := catalog.NodeSamples{NodeID: p.nodes[0].NodeID, Err: err}

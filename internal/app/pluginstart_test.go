@@ -12,8 +12,9 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestServerStartsWhateverItsPluginsDo starts a server with plugins that never come up. It is ready when its patience is
-// over, says which plugins are not, and lets nothing pass that those which are loaded might refuse. It stops with them.
+// TestServerStartsWhateverItsPluginsDo starts a server with plugins that never start. It becomes
+// ready at its time limit, reports those plugins, and blocks what loaded ones might refuse. It
+// stops with them.
 func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"await.js": "await new Promise(() => {});",
@@ -41,8 +42,8 @@ func TestServerStartsWhateverItsPluginsDo(t *testing.T) {
 	want(t, s, role.Gateway, "GET", "/plugins?ids=fails&ids=good", "", 200, `"quarantine":"start failed`, `"id":"good"`, `"running":true`)
 }
 
-// TestDebuggedPluginHoldsUpNobody proves that a server whose plugin waits for a debugger, in its start or before its first
-// line, or is paused there, serves and stops.
+// TestDebuggedPluginHoldsUpNobody proves that a server serves and stops while a plugin waits for a
+// debugger, in its start or before its first line, or is paused there.
 func TestDebuggedPluginHoldsUpNobody(t *testing.T) {
 	need.Time(t)
 	for _, wait := range []string{"CALL", "LOAD"} {

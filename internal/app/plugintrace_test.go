@@ -20,8 +20,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestPluginTracesOfARequest follows the requests of one user through plugins that change the text, refuse, and leave out
-// a recipient, after an administrator switched that on.
+// TestPluginTracesOfARequest records the requests of one user through plugins that change the text,
+// refuse, and remove a recipient.
 func TestPluginTracesOfARequest(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"a.js": pluginScript("a", "'ClientRequestHandler'", `
@@ -80,7 +80,8 @@ func TestPluginTracesOfARequest(t *testing.T) {
 		`{"path":"request.createMessageRequest.text","before":"oh darn","after":"oh *"}`)
 }
 
-// TestPluginTracesOfAllNodes asks one node for what two processes have recorded, while a third does not answer.
+// TestPluginTracesOfAllNodes queries the traces of two processes at one node, while a third does
+// not respond.
 func TestPluginTracesOfAllNodes(t *testing.T) {
 	server := clustertest.Listen(t)
 	dir := folderOf(t, map[string]string{"hello.js": pluginScript("hello", "", `
@@ -159,7 +160,7 @@ func TestPluginTracesOfAllNodes(t *testing.T) {
 		}
 	}
 
-	// A node that cannot answer, such as one of an earlier version, is named.
+	// An unresponsive node, such as one of an earlier version, is reported.
 	old, err := cluster.Connect(t.Context(), cluster.Options{URL: server.URL(), Token: "secret"})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"example.org/app/internal/plugin/trace"
 )
 
-// pluginTraces asks a named node which traces of plugins its process has, and pluginTraceRecords asks for some of them.
+// pluginTraces requests the list of plugin traces from a named node's process, and
+// pluginTraceRecords some of them.
 var (
 	pluginTraces       = cluster.Endpoint[traceSearch, trace.Listing]{Name: "plugin.traces"}
 	pluginTraceRecords = cluster.Endpoint[[]int64, trace.Batch]{Name: "plugin.traces.records"}
@@ -24,7 +25,7 @@ type traceSearch struct {
 	Limit  int          `json:"limit"`
 }
 
-// shareTraces lets other nodes ask for the traces of this process.
+// shareTraces serves requests of other nodes for this process's traces.
 func (p *pluginHolder) shareTraces() error {
 	recorder := p.plugins.Calls.Traces()
 	for _, node := range p.Nodes.byRole {
@@ -46,10 +47,10 @@ func (p *pluginHolder) shareTraces() error {
 	return nil
 }
 
-// pluginTracesTimeout bounds how long an administrator waits for nodes that do not answer.
+// pluginTracesTimeout is how long an administrator waits for unresponsive nodes.
 const pluginTracesTimeout = 2 * time.Second
 
-// traces gathers the traces of all nodes.
+// traces collects the traces of all nodes.
 func (p *peers) traces(ctx context.Context, f trace.Filter, offset, limit int) trace.Gathering {
 	ctx, cancel := context.WithTimeout(ctx, pluginTracesTimeout)
 	defer cancel()
@@ -60,7 +61,7 @@ func (p *peers) traces(ctx context.Context, f trace.Filter, offset, limit int) t
 	return trace.Gather(ctx, sources, f, offset, limit)
 }
 
-// traceSource asks a process for its traces, by its first node.
+// traceSource returns a process's traces, requested from its first node.
 func (p *peers) traceSource(of peer) trace.Source {
 	own, node := p.Nodes.first(), of.nodes[0]
 	source := trace.Source{
@@ -91,7 +92,7 @@ func (p *peers) members() []cluster.Member {
 	members := slices.DeleteFunc(p.Nodes.cluster.Members(), func(m cluster.Member) bool { return m.ProcessID == "" })
 	for _, own := range p.Nodes.byRole {
 		if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.NodeID == own.ID() }) {
-			members = append(members, own.Member()) // It has not heard of itself yet.
+			members = append(members, own.Member()) // It is not in its own list yet.
 		}
 	}
 	slices.SortFunc(members, func(a, b cluster.Member) int { return cmp.Compare(a.NodeID, b.NodeID) })

@@ -14,8 +14,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// start begins to follow who is online. Both roles of a process share
-// one picture.
+// start starts the presence directory, which both roles of a process share.
 func (p *online) start(ctx context.Context) (err error) {
 	c, node := p.Process.opts.Config.Location, p.Nodes.forPresence()
 	partitions := 1
@@ -42,7 +41,7 @@ func (p *online) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// forPresence is the node whose sessions the picture is about, if there is one.
+// forPresence returns the node for the presence directory: the gateway, if there is one.
 func (p *nodes) forPresence() *cluster.Node {
 	if node := p.byRole[role.Gateway]; node != nil {
 		return node
@@ -50,17 +49,18 @@ func (p *nodes) forPresence() *cluster.Node {
 	return p.byRole[role.Service]
 }
 
-// disconnectUsers closes the sessions of users who were deleted or deactivated.
+// disconnectUsers closes the sessions of deleted or deactivated users.
 func (p *online) disconnectUsers(userIDs []int64) {
 	p.disconnector.Later(link.Disconnection{UserIDs: userIDs, Status: wire.ClosedUserDeletedInactive})
 }
 
-// detailsLifetime is how long after a login the details of the device are kept.
+// detailsLifetime is how long after a login the details of the device are shown.
 func (p *process) detailsLifetime() time.Duration {
 	return time.Duration(p.live.Current().Gateway.Session.DeviceDetails.ExpireAfterSeconds) * time.Second
 }
 
-// onlineUsersLog returns the job that logs how many users are online. While nobody is it says so once.
+// onlineUsersLog returns the job that logs how many users are online. Zero is logged only once in a
+// row.
 func (p *jobs) onlineUsersLog() func(context.Context) (int64, error) {
 	var logged atomic.Int64
 	return func(ctx context.Context) (int64, error) {

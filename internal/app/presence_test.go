@@ -19,9 +19,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestDisconnect lets a service close sessions of a gateway that is elsewhere:
-// those of users who are deleted or deactivated. Of blocks, gateways know
-// themselves.
+// TestDisconnect has a service close sessions at a remote gateway: those of deleted or deactivated
+// users. Gateways handle blocks themselves.
 func TestDisconnect(t *testing.T) {
 	server := clustertest.Listen(t)
 	a := apptest.Start(t, []role.Role{role.Service}, "app.cluster.nats.url="+server.URL(), "app.cluster.nats.token=secret")

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// releaseProgram takes pages of the program's own file out of the memory of this process. Starting needs most of them, in
-// part because the system maps the neighbours of what is used, and what follows needs few. Those that are used again are
-// mapped again, from the cache of the system.
+// releaseProgram releases the resident pages of the program's own file. The start needs most of
+// them, partly because the system maps neighbouring pages, and later few are needed. Pages that are
+// used again are mapped from the page cache.
 func releaseProgram() error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return err
 	}
 	if !bytes.Contains(status, []byte("TracerPid:\t0\n")) {
-		return nil // The breakpoints of a debugger are in these pages, and nowhere else.
+		return nil // A debugger's breakpoints exist only in these pages.
 	}
 	path, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -41,11 +41,12 @@ func releaseProgram() error {
 	return nil
 }
 
-// A pageRange is a part of the memory of a process.
+// A pageRange is a range of a process's memory.
 type pageRange struct{ begin, end uintptr }
 
-// unchanged finds where a file is mapped read-only and no page differs from the file, in the text of /proc/self/smaps. A program
-// that is independent of its position has pages that were changed when it was loaded, and are read-only since.
+// unchanged finds the read-only mappings of a file without modified pages in the text of
+// /proc/self/smaps. A position-independent program has pages that were modified when it was loaded,
+// and are read-only since.
 func unchanged(mappings, path string) (list []pageRange, err error) {
 	isCandidate := false
 	for line := range strings.SplitSeq(mappings, "\n") {

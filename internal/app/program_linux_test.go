@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReleaseProgram checks that the process goes on with what it is told to release.
+// TestReleaseProgram checks that the process continues to work.
 func TestReleaseProgram(t *testing.T) {
 	for range 3 {
 		if err := releaseProgram(); err != nil {
@@ -16,7 +16,7 @@ func TestReleaseProgram(t *testing.T) {
 	}
 }
 
-// TestUnchangedPages leaves pages alone that cannot be read from the file again.
+// TestUnchangedPages checks that modified pages are not released.
 func TestUnchangedPages(t *testing.T) {
 	const mappings = `1000-2000 r-xp 00000000 fe:00 7 /bin/app
 Rss:                   4 kB

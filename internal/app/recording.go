@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/recording"
 )
 
-// start lets administrators record what the process does.
+// start starts the flight recorder.
 func (p *recordings) start(context.Context) (err error) {
 	p.recorder, err = recording.Open(recording.Options{
 		Folder: strings.ReplaceAll(p.Process.opts.Config.FlightRecorder.Dir, "@ROLE", p.Process.name()), Logger: p.Logs.logger, Facts: p.facts,
@@ -42,7 +42,7 @@ func (p *recordings) start(context.Context) (err error) {
 	return nil
 }
 
-// facts are the settings in effect, with secrets masked, and which program runs.
+// facts returns the effective settings, with secrets masked, and the program's version.
 func (p *recordings) facts() []recording.Fact {
 	facts := []recording.Fact{
 		{Key: "version", Value: version},

@@ -239,7 +239,7 @@ func saveRecording(t *testing.T, s *apptest.Server, query string) (path string, 
 	return path, []byte(body)
 }
 
-// ofJVM returns the events of a type that a JVM recorded, which knows more of garbage collections than Go.
+// ofJVM counts the events of a type that a JVM recorded.
 func ofJVM(t *testing.T, data []byte) (count int) {
 	t.Helper()
 	events, err := jfrtest.Parse(data)
@@ -287,7 +287,8 @@ func TestTheJVMTakesPartInRecordings(t *testing.T) {
 		t.Error("the recording has the secret")
 	}
 
-	// A JVM that dies takes nothing with it but what was not taken yet, and its successor takes part too.
+	// A crashed JVM loses only events that were not fetched yet, and its successor is recorded,
+	// too.
 	before := ofJVM(t, data)
 	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -303,7 +304,7 @@ func TestTheJVMTakesPartInRecordings(t *testing.T) {
 		t.Error("the closed recording lacks the part of the JVM")
 	}
 
-	// Without a plugin the JVM ends, and what it recorded is in the file.
+	// Without a plugin the JVM ends, and its events are in the file.
 	want(t, s, role.Service, "POST", "/flight-recordings", "", 200, `"data":2`)
 	eventually(t, "the part of the JVM", func() bool {
 		_, data = saveRecording(t, s, "id=2")

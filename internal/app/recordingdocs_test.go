@@ -105,13 +105,13 @@ var (
 	durations = regexp.MustCompile(`N (ns|us|ms|s|m)\b`)
 )
 
-// shape is a line without what differs from run to run.
+// shape returns a line without the parts that differ between runs.
 func shape(line string) string {
 	line = durations.ReplaceAllString(numbers.ReplaceAllString(line, "N"), "D")
 	return strings.TrimSpace(line)
 }
 
-// shows reports whether an output has a line of a page, which may be cut off.
+// shows reports whether an output contains a line of a page, which may be truncated.
 func shows(out, line string) bool {
 	want, cut := strings.CutSuffix(shape(line), "…")
 	for got := range strings.Lines(out) {
@@ -122,8 +122,8 @@ func shows(out, line string) bool {
 	return false
 }
 
-// TestRecordingDocumentation runs the commands of docs/recordings.md as they are printed, against a server with a slow
-// plugin, a slow statement and a contended lock, and wants to see what the page shows.
+// TestRecordingDocumentation runs the commands of docs/recordings.md against a server with a slow
+// plugin, a slow statement and a contended lock, and compares the output with the page.
 func TestRecordingDocumentation(t *testing.T) {
 	need.Time(t)
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -174,7 +174,7 @@ func TestRecordingDocumentation(t *testing.T) {
 	}
 }
 
-// loadForRecording lets everything slow happen that the recording is to show.
+// loadForRecording causes all slow events for the recording.
 func loadForRecording(t *testing.T, s *apptest.Server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,10 +24,10 @@ import (
 	"example.org/app/test/need"
 )
 
-// everyNodeCall makes a recording that flood can fill.
+// everyNodeCall defines a recording that flood can fill.
 const everyNodeCall = `{"customSettings":{"app.NodeCall#threshold":"0 ns","app.NodeCall#throttle":"off"}}`
 
-// flood records events of about a megabyte, as a part of the server does.
+// flood emits events of about a megabyte.
 func flood() {
 	for n := range 4000 {
 		event.Record(event.NodeCall{Span: event.Span{Start: time.Now(), Duration: time.Millisecond}, Call: "flood", Subject: fmt.Sprintf("%0250d", n)})
@@ -64,7 +64,7 @@ func finishDownload(t *testing.T, resp *http.Response, head []byte) {
 	}
 }
 
-// checkRecordingFolder checks that no half file was left, and that there are so many recordings.
+// checkRecordingFolder checks the number of recordings and that no partial files are left.
 func checkRecordingFolder(t *testing.T, folder string, recordings int) {
 	t.Helper()
 	found := 0
@@ -105,7 +105,7 @@ func TestDownloadsOfFlightRecordingsThatAreDeleted(t *testing.T) {
 			const large = 12 << 20
 			var first *http.Response
 			eventually(t, "a large recording", func() bool {
-				for range 3 { // A chunk has no more than four megabytes.
+				for range 3 { // A chunk is at most four megabytes.
 					flood()
 				}
 				if first != nil {
@@ -135,7 +135,7 @@ func TestDownloadsOfFlightRecordingsThatAreDeleted(t *testing.T) {
 	}
 }
 
-// TestFlightRecordingsAtOnce lets callers do everything with the same recordings at the same time.
+// TestFlightRecordingsAtOnce runs all operations on the same recordings concurrently.
 func TestFlightRecordingsAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	s := apptest.Start(t, role.All, "app.flight-recorder.dir="+folder, "app.flight-recorder.max-recordings=2")
@@ -187,10 +187,12 @@ func TestFlightRecordingsAtOnce(t *testing.T) {
 	checkRecordingFolder(t, folder, 2)
 }
 
-// smallDiskVariable is the small disk of the process that plays TestFlightRecordingsOnADiskThatIsFull.
+// smallDiskVariable is the path of the small disk in the process that runs
+// TestFlightRecordingsOnADiskThatIsFull.
 const smallDiskVariable = "APP_TEST_SMALL_DISK"
 
-// TestFlightRecordingsOnADiskThatIsFull runs itself in a namespace of its own, with a disk of three megabytes.
+// TestFlightRecordingsOnADiskThatIsFull runs itself in a mount namespace with a disk of three
+// megabytes.
 func TestFlightRecordingsOnADiskThatIsFull(t *testing.T) {
 	need.Time(t)
 	if disk := os.Getenv(smallDiskVariable); disk != "" {
@@ -215,7 +217,7 @@ func TestFlightRecordingsOnADiskThatIsFull(t *testing.T) {
 	}
 }
 
-// fillRecordingDisk records until the disk is full, and goes on when there is room again.
+// fillRecordingDisk records until the disk is full, and continues when there is space again.
 func fillRecordingDisk(t *testing.T, r role.Role, folder string) {
 	s := apptest.Start(t, role.All, "app.flight-recorder.dir="+folder)
 	want(t, s, r, "POST", "/flight-recordings", everyNodeCall, 200, `"data":1`)
@@ -229,7 +231,7 @@ func fillRecordingDisk(t *testing.T, r role.Role, folder string) {
 		_, list := ask(t, s, r, "GET", "/flight-recordings", "")
 		return strings.Contains(list, `"id":1,"state":"STOPPED"`)
 	})
-	// What it has is whole, and the server works.
+	// The stored part is complete, and the server works.
 	finishDownload(t, startDownload(t, s, r, "id=1"), nil)
 	checkRecordingFolder(t, folder, 1)
 	want(t, s, role.Service, "GET", "/users", "", 204)

@@ -23,14 +23,14 @@ import (
 	"example.org/app/test/scenario"
 )
 
-// generous are settings by which no limit of requests gets into the way of a test.
+// generous are settings without rate limits.
 var generous = []string{
 	"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
 	"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
 	"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 }
 
-// trusting lets clients of a scenario claim addresses, as if they came through a proxy.
+// trusting lets clients of a scenario declare addresses like a proxy.
 const trusting = "app.gateway.websocket.remote-address-source.trusted-proxies=127.0.0.0/8"
 
 func TestScenarios(t *testing.T) {
@@ -56,7 +56,7 @@ func gatewayOf(a *apptest.Server, node string) scenario.Gateway {
 	return scenario.Gateway{Node: node, Admin: a.URL(role.Gateway), WebSocket: a.ClientURLs()[0]}
 }
 
-// TestTokenRestrictsRequests logs in with a token that allows messages alone.
+// TestTokenRestrictsRequests logs in with a token that only permits messages.
 func TestTokenRestrictsRequests(t *testing.T) {
 	key := []byte("a key that is long enough for the algorithm")
 	file := filepath.Join(t.TempDir(), "key")
@@ -73,7 +73,7 @@ func TestTokenRestrictsRequests(t *testing.T) {
 	}
 	for _, url := range a.ClientURLs() {
 		c := chat.Connect(t, url)
-		c.RefusedLogin(int32(apierr.LoginAuthenticationFailed), 8, chat.WithPassword(token)) // It is the token of another user.
+		c.RefusedLogin(int32(apierr.LoginAuthenticationFailed), 8, chat.WithPassword(token)) // The token is another user's.
 		c.MustLogin(7, chat.WithPassword(token))
 		c.WantCode(&wire.CreateMessageRequest{RecipientId: proto.Int64(8), Text: proto.String("hi")}, int32(apierr.OK))
 		c.WantCode(&wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(false)}, int32(apierr.UnauthorizedRequest))

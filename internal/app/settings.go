@@ -11,9 +11,9 @@ import (
 	"example.org/app/internal/setting"
 )
 
-// WithSettings opens the store of a configuration and calls fn with the settings
-// of its cluster. Nodes that run meanwhile apply a change within a second. An
-// operation that is not empty is what fn does in the audit trail.
+// WithSettings opens the store of a configuration and calls fn with the settings of its cluster.
+// Running nodes apply a change within a second. If operation is not empty, fn's changes are
+// recorded in the audit trail under it.
 func WithSettings(ctx context.Context, c *config.Config, operation string, fn func(context.Context, *setting.Settings) error) (err error) {
 	db, err := openStore(ctx, c)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"example.org/app/internal/oidc"
 )
 
-// startProvider prepares single sign-on. The provider is not contacted: a server starts without it.
+// startProvider configures single sign-on. It does not contact the provider, so that a server
+// starts without it.
 func (p *administrators) startProvider() {
 	c := p.Process.opts.Config.Security.OIDC
 	if c.Issuer == "" {
@@ -34,7 +35,7 @@ func (p *administrators) startProvider() {
 	}})
 }
 
-// authenticator lets administrators in.
+// authenticator returns the authenticator of administrators.
 func (p *administrators) authenticator() admin.Authenticator {
 	if p.provider == nil {
 		return api.NewAuthenticator(p.directory, nil)
@@ -52,7 +53,7 @@ func (p *administrators) authenticator() admin.Authenticator {
 	})
 }
 
-// externalOf gives a person the roles that its claims are mapped to.
+// externalOf maps the claims of a person to roles.
 func (p *administrators) externalOf(person *oidc.Person) administrator.External {
 	e := administrator.External{Issuer: person.Issuer, Subject: person.Subject, DisplayName: person.Name}
 	for _, m := range p.Process.opts.Config.Security.OIDC.RoleMapping {
@@ -63,7 +64,7 @@ func (p *administrators) externalOf(person *oidc.Person) administrator.External 
 	return e
 }
 
-// signOnError is what a caller is told.
+// signOnError returns the error for the caller.
 func (p *administrators) signOnError(ctx context.Context, err error) error {
 	if errors.Is(err, oidc.ErrUnavailable) {
 		if ctx.Err() == nil {
@@ -77,7 +78,7 @@ func (p *administrators) signOnError(ctx context.Context, err error) error {
 	return &apierr.Error{Code: apierr.Unauthorized, Reason: "the identity provider's token or login is not accepted: " + err.Error(), Err: err}
 }
 
-// signOn runs logins of the console at the provider.
+// signOn implements the console's logins through the provider.
 type signOn struct{ administrators *administrators }
 
 // consoleSignOn returns nil without single sign-on.
@@ -115,7 +116,7 @@ func (s signOn) Finish(ctx context.Context, redirect string, a oidc.Attempt, sta
 	return ticket, forbidden(err)
 }
 
-// forbidden tells somebody who is known but has no role from somebody who is not known.
+// forbidden distinguishes a known user without role from an unknown one.
 func forbidden(err error) error {
 	if !errors.Is(err, administrator.ErrNoRole) {
 		return err

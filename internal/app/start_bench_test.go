@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// BenchmarkStart starts and stops a server with both roles on a database that exists.
+// BenchmarkStart starts and stops a server with both roles on an existing database.
 func BenchmarkStart(b *testing.B) {
 	database := "app.store.url=sqlite:" + filepath.Join(b.TempDir(), "app.db")
 	start := func() { apptest.Start(b, role.All, database).Stop() }

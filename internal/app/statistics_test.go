@@ -19,7 +19,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestOnlineUsersAreLogged reads the log file: what the leader counts, and that a setting silences it.
+// TestOnlineUsersAreLogged checks that the leader logs the count, and that a setting disables it.
 func TestOnlineUsersAreLogged(t *testing.T) {
 	need.Time(t)
 	home := t.TempDir()

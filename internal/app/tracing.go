@@ -12,10 +12,10 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// lastSpansTimeout bounds how long a stopping process waits for the collector.
+// lastSpansTimeout is how long a stopping process waits for the collector.
 const lastSpansTimeout = 2 * time.Second
 
-// start lets the process send spans to a collector, if the configuration says so.
+// start starts sending spans to a collector, if configured.
 func (p *spans) start(ctx context.Context) error {
 	c := p.Process.opts.Config.Telemetry.Tracing
 	if !c.Enabled {

@@ -27,7 +27,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// spanCollector takes spans as a collector of OpenTelemetry does.
+// spanCollector is an OpenTelemetry collector.
 type spanCollector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ func (c *spanCollector) find(trace, name string) (found []*otlp.Span) {
 	return found
 }
 
-// begun are the names of the spans that began a trace.
+// begun returns the names of root spans.
 func (c *spanCollector) begun() (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *spanCollector) begun() (names []string) {
 	return names
 }
 
-// wait waits for a span whose parent has a name; "" is no parent.
+// wait waits for a span whose parent has the given name; "" means a root span.
 func (c *spanCollector) wait(t *testing.T, trace, name, parent string) (found *otlp.Span) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("the collector gets %q below %q", name, parent), func() bool {
@@ -104,8 +104,8 @@ func (c *spanCollector) wait(t *testing.T, trace, name, parent string) (found *o
 	return found
 }
 
-// TestSpansOfRequests follows an admin request, the load of a plugin, and the message of a client from one gateway over a
-// service with a plugin to its recipient, all through a collector.
+// TestSpansOfRequests checks the spans of an admin request, the load of a plugin, and a client's
+// message from one gateway over a service with a plugin to its recipient.
 func TestSpansOfRequests(t *testing.T) {
 	need.Time(t)
 	spans := newSpanCollector(t)
@@ -197,7 +197,7 @@ func TestSpansOfRequests(t *testing.T) {
 		t.Errorf("the spans of logins are %s", text)
 	}
 
-	// Heartbeats have none: what began a trace for a client are its other requests.
+	// Heartbeats have no spans.
 	for range 10 {
 		sender.Beat()
 	}
@@ -217,7 +217,7 @@ func TestSpansOfRequests(t *testing.T) {
 	})
 }
 
-// TestCollectorsThatHang proves that requests do not wait for a collector that never answers.
+// TestCollectorsThatHang proves that requests do not wait for an unresponsive collector.
 func TestCollectorsThatHang(t *testing.T) {
 	need.Time(t)
 	release, asked := make(chan struct{}), make(chan struct{}, 1000)
@@ -240,7 +240,7 @@ func TestCollectorsThatHang(t *testing.T) {
 	s.Stop()
 }
 
-// TestTracesOfRemoteLogins logs in by asking an HTTP server, which is told to which trace the login belongs.
+// TestTracesOfRemoteLogins logs in through an HTTP server, which gets the trace of the login.
 func TestTracesOfRemoteLogins(t *testing.T) {
 	spans := newSpanCollector(t)
 	parents := make(chan string, 10)

@@ -19,7 +19,7 @@ func TestGoldenTypings(t *testing.T) {
 	for path, data := range files {
 		golden(t, path, data)
 	}
-	// The folders of generated Java hold nothing that is not generated any more.
+	// Folders of generated Java contain no stale files.
 	root := filepath.Join("..", "..")
 	for _, folder := range []string{javasdk.APIFolder, javasdk.HostFolder} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {

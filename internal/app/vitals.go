@@ -20,11 +20,13 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// vitals watches whether the machine leaves this process enough room to work, and whether the process gets its work done.
+// vitals checks whether the machine has enough resources for this process, and whether the process
+// keeps up with its work.
 type vitals struct {
 	live    *config.Live
 	metrics *metrics.Registry
-	// load and waits are checks in a row that found too much load, and work that waited too long.
+	// load and waits are the numbers of successive checks with too much load, and with work that
+	// waited too long.
 	load, waits int32
 	waiting     waiting
 	memory      memory
@@ -40,10 +42,10 @@ func (p *machine) start(context.Context) error {
 	return nil
 }
 
-// check returns what the last look found: a *cluster.Strain if the node works on.
+// check returns the result of the last check: a *cluster.Strain if the node continues to work.
 func (v *vitals) check(context.Context) error { return v.state.Load().err }
 
-// report returns the same for /health, which says degraded of what works on.
+// report returns the same for /health, as degraded if the node continues to work.
 func (v *vitals) report(ctx context.Context) error {
 	err := v.check(ctx)
 	if strain, ok := errors.AsType[*cluster.Strain](err); ok {
@@ -84,16 +86,17 @@ func flag(b bool) float64 {
 	return 0
 }
 
-// reading is what one look found.
+// reading contains the measurements of one check.
 type reading struct {
 	cpu         float64 // share of the processors
 	total, free float64 // bytes of memory
 	wait        time.Duration
-	// disk and diskFree are bytes of the file system with the home folder; 0 is unknown.
+	// disk and diskFree are the bytes of the file system with the home folder; 0 means unknown.
 	disk, diskFree float64
 }
 
-// minDiskFree is with how many free bytes a disk counts as full: what a node writes next may fail.
+// minDiskFree is the free space, in bytes, below which a disk counts as full: the next write may
+// fail.
 const minDiskFree = 64 << 20
 
 func (v *vitals) read(name string) float64 {
@@ -105,7 +108,7 @@ func (v *vitals) read(name string) float64 {
 	return value
 }
 
-// judge returns an error for a node that is not fit, and a *cluster.Strain for one that works on.
+// judge returns an error for an unfit node, and a *cluster.Strain for one that continues to work.
 func (v *vitals) judge(c config.HealthCheck, r reading) error {
 	v.load = strikes(v.load, r.cpu*100 > float64(c.CPU.UnhealthyLoadThresholdPercentage))
 	limit := time.Duration(c.Overload.MaxWaitMillis) * time.Millisecond
@@ -118,7 +121,7 @@ func (v *vitals) judge(c config.HealthCheck, r reading) error {
 	case v.waits > c.Overload.Retries:
 		return &cluster.Strain{Refuse: true, Reason: fmt.Sprintf("work waits %s before it runs, more than %s", r.wait.Round(time.Millisecond), limit)}
 	case r.disk > 0 && r.diskFree < minDiskFree:
-		// What can be read is still read, and what cannot be written is refused by itself.
+		// Reads still work, and writes fail by themselves.
 		return &cluster.Strain{Reason: fmt.Sprintf("the disk with the home folder is full: %.0f of %.0f bytes are free", r.diskFree, r.disk)}
 	case v.load > c.CPU.Retries:
 		return &cluster.Strain{
@@ -128,7 +131,7 @@ func (v *vitals) judge(c config.HealthCheck, r reading) error {
 	return nil
 }
 
-// strikes counts what happens in a row.
+// strikes counts successive events.
 func strikes(before int32, again bool) int32 {
 	if !again {
 		return 0
@@ -136,13 +139,13 @@ func strikes(before int32, again bool) int32 {
 	return min(before, math.MaxInt32-1) + 1
 }
 
-// waiting reads how long goroutines that could run had to wait for a processor of this process.
+// waiting measures how long runnable goroutines wait for a processor of this process.
 type waiting struct{ counts []uint64 }
 
-// waitShare is the share of waits that read leaves out as outliers.
+// waitShare is the share of the longest waits that read ignores as outliers.
 const waitShare = 0.1
 
-// read returns how long nine of ten waits took at most since the last call.
+// read returns the 90th percentile of the waits since the last call.
 func (w *waiting) read() time.Duration {
 	sample := []runtimemetrics.Sample{{Name: "/sched/latencies:seconds"}}
 	runtimemetrics.Read(sample)
@@ -155,7 +158,7 @@ func (w *waiting) read() time.Duration {
 	return wait
 }
 
-// percentile returns the lower bound of the bucket in which the share of waits ends that read reports.
+// percentile returns the lower bound of the bucket with the percentile that read returns.
 func percentile(buckets []float64, counts, before []uint64) time.Duration {
 	since := func(i int) uint64 {
 		if i < len(before) {

@@ -45,7 +45,7 @@ func TestWorthFreeing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBack checks that what work has left behind goes back to the system once nothing happens.
+// TestMemoryIsGivenBack checks that memory is returned to the system after work.
 func TestMemoryIsGivenBack(t *testing.T) {
 	released := func() uint64 {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/released:bytes"}}
@@ -78,8 +78,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestWorkIsFollowedByOneCollection checks that what is left behind by work is collected, pools included, and that nothing is
-// collected if there was none.
+// TestWorkIsFollowedByOneCollection checks that garbage of work is collected, pools included, and
+// that there is no collection without work.
 func TestWorkIsFollowedByOneCollection(t *testing.T) {
 	collections := func() uint64 {
 		sample := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
@@ -126,7 +126,8 @@ func TestVitals(t *testing.T) {
 			t.Fatalf("unhealthy after %d checks: %v", i+1, err)
 		}
 	}
-	// By default the load of the machine, which may be that of others, makes the node refuse nothing.
+	// By default the load of the machine, which may be caused by others, does not make the node
+	// refuse calls.
 	if strain, ok := errors.AsType[*cluster.Strain](v.judge(c, busy)); !ok || strain.Refuse || !strings.Contains(strain.Reason, "99 %") {
 		t.Errorf("too much load: %+v", strain)
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit keeps the audit trail: a row for every write of an administrator, a token, a plugin or the command line,
-// whether it was done or refused. The row of a change of the store is written in the transaction of the change. Rows are
-// sealed into a hash chain, so that a row that was removed or changed later is found. What a write is and who may read
-// the trail is decided elsewhere.
+// Package audit keeps the audit trail: a row for every write of an administrator, a token, a plugin
+// or the command line, done or refused. The row of a change of the store is written in its
+// transaction. Rows are sealed into a hash chain, which reveals removed or changed rows. The
+// callers define what a write is and who may read the trail.
 package audit
 
 import (
@@ -25,16 +25,16 @@ import (
 const (
 	// Done means that the write took effect, or that there was nothing to do.
 	Done = "DONE"
-	// Refused means that the caller was told why not: a status of 4xx.
+	// Refused means a status of 4xx.
 	Refused = "REFUSED"
-	// Failed means that the server could not.
+	// Failed means that the server failed.
 	Failed = "FAILED"
 )
 
 // Outcomes are the outcomes of a write.
 var Outcomes = []string{Done, Refused, Failed}
 
-// Options are what a Trail is built from.
+// Options configure a Trail.
 type Options struct {
 	Store *store.DB
 	// NextID returns a new id of package ids.
@@ -43,11 +43,11 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxChangeBytes bounds the parameters and the changes of a row.
 	MaxChangeBytes int
-	// MaxRefusedPerMinute bounds the rows of refused writes; what is beyond is counted.
+	// MaxRefusedPerMinute bounds the rows of refused writes; further ones are counted.
 	MaxRefusedPerMinute int
 	// Retention is how long rows are kept; 0 means for ever.
 	Retention time.Duration
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -58,7 +58,7 @@ type Trail struct {
 	pending pending
 }
 
-// New makes a trail. Run must be called next.
+// New returns a trail. Run must be called next.
 func New(opts Options) *Trail {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -71,14 +71,14 @@ func New(opts Options) *Trail {
 	return t
 }
 
-// An Act is a write that begins.
+// An Act is the beginning of a write.
 type Act struct {
 	Date time.Time
-	// AdminID is nil if nobody logged in; LoginName is then the name that was tried.
+	// AdminID is nil without authentication; LoginName is then the attempted name.
 	AdminID   *int64
 	LoginName string
 	TokenID   *int64
-	// PluginID and PluginVersion are those of the plugin that acts; OnBehalfOf says on whose request.
+	// PluginID and PluginVersion identify the acting plugin; OnBehalfOf is for whom it acts.
 	PluginID, PluginVersion, OnBehalfOf string
 	Remote                              netip.Addr
 	RequestID                           string
@@ -87,11 +87,11 @@ type Act struct {
 	Params map[string]any
 }
 
-// An Entry is a write on its way.
+// An Entry is a running write.
 type Entry struct {
 	trail *Trail
 	act   Act
-	rows  atomic.Int32 // that are committed
+	rows  atomic.Int32 // committed
 
 	mu    sync.Mutex
 	notes []store.Change
@@ -99,7 +99,8 @@ type Entry struct {
 
 type entryKey struct{}
 
-// Note adds what an operation changed outside the database to the row of its write. Without a trail it does nothing.
+// Note adds changes outside the database to the row of the running write. Without a trail it does
+// nothing.
 func Note(ctx context.Context, changes ...store.Change) {
 	e, ok := ctx.Value(entryKey{}).(*Entry)
 	if !ok {
@@ -110,14 +111,14 @@ func Note(ctx context.Context, changes ...store.Change) {
 	e.notes = append(e.notes, changes...)
 }
 
-// Begin returns a context whose transactions write their rows in the name of the act. End must be called next.
+// Begin returns a context whose transactions write rows for the act. End must be called next.
 func (t *Trail) Begin(ctx context.Context, act Act) (context.Context, *Entry) {
 	e := &Entry{trail: t, act: act}
 	ctx = context.WithValue(ctx, entryKey{}, e)
 	return store.WithJournal(ctx, e.write), e
 }
 
-// texts are where the changes of rows are encoded, maxText the largest that is kept for others.
+// texts pools the buffers for encoding rows; maxText is the maximum size of a pooled one.
 var texts = sync.Pool{New: func() any { return new(make([]byte, 0, 1<<10)) }}
 
 // write stores the row of a transaction.
@@ -152,15 +153,15 @@ const (
 	statusOK = 200
 )
 
-// A Result says how a write ended.
+// A Result is the result of a write.
 type Result struct {
 	Code, Status int32
-	// Reason is what the caller was told; "" if it was done.
+	// Reason is the error for the caller; "" if it was done.
 	Reason string
 }
 
-// End notes how the write ended. If it was done and no transaction has written a row, the row is stored before End
-// returns; the row of a write that was not done is stored soon after.
+// End records the result of the write. If it was done and no transaction has written a row, End
+// stores the row before it returns; the row of a failed or refused write is stored soon after.
 func (e *Entry) End(ctx context.Context, result Result) {
 	t := e.trail
 	outcome := Done
@@ -198,14 +199,14 @@ func (e *Entry) End(ctx context.Context, result Result) {
 	}
 }
 
-// taken are the changes that were noted.
+// taken returns the noted changes.
 func (e *Entry) taken() []store.Change {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.notes
 }
 
-// record is a row of the act.
+// record returns a row of the act.
 func (e *Entry) record(outcome string) store.AuditRecord {
 	a := &e.act
 	return store.AuditRecord{
@@ -215,7 +216,7 @@ func (e *Entry) record(outcome string) store.AuditRecord {
 	}
 }
 
-// insertTimeout bounds how long the answer to a caller waits for a row.
+// insertTimeout is how long the response to a caller waits for a row.
 const insertTimeout = 10 * time.Second
 
 func (t *Trail) insert(ctx context.Context, records ...store.AuditRecord) error {
@@ -230,7 +231,7 @@ func (t *Trail) insert(ctx context.Context, records ...store.AuditRecord) error 
 	return err
 }
 
-// Run stores the rows of refused writes and seals rows until ctx ends, and those that are left then.
+// Run stores the rows of refused writes and seals rows until ctx ends, and then the rest.
 func (t *Trail) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { t.refused.run(ctx) })
@@ -276,7 +277,7 @@ const (
 	maxText    = 64 << 10
 )
 
-// queryTargets are the ids among the parameters of a query.
+// queryTargets returns the ids among query parameters.
 func queryTargets(params map[string]any) (ids []string) {
 	var space [8]string
 	names := space[:0]
@@ -292,7 +293,7 @@ func queryTargets(params map[string]any) (ids []string) {
 	return ids
 }
 
-// idsOf returns the values of the members whose names say that they are ids, in the order of the names.
+// idsOf returns the values of members whose names denote ids, by name.
 func idsOf(values map[string]any) (ids []string) {
 	for _, name := range sortedKeys(values) {
 		if ids = appendIDs(ids, name, values[name]); len(ids) > maxTargets {
@@ -348,7 +349,7 @@ func appendID(ids []string, value any) []string {
 	return append(ids, id)
 }
 
-// changeTargets are the keys of changed records.
+// changeTargets returns the keys of changed records.
 func changeTargets(changes []store.Change) (ids []string) {
 	for _, c := range changes {
 		for _, key := range c.Key {
@@ -358,7 +359,7 @@ func changeTargets(changes []store.Change) (ids []string) {
 	return ids
 }
 
-// boundTargets leaves out what stands twice and what is too much.
+// boundTargets removes duplicates and the excess.
 func boundTargets(ids []string) []string {
 	kept := ids[:0]
 	for _, id := range ids {

@@ -23,7 +23,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// childVariable makes the test binary a program that writes to the database it names.
+// childVariable makes the test binary write to the database that it names.
 const childVariable = "APP_AUDIT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -106,7 +106,7 @@ func rows(t *testing.T, trail *audit.Trail) []store.AuditRecord {
 	return found
 }
 
-// TestRollback checks that a row is there if and only if its change is.
+// TestRollback checks that a row exists if and only if its change does.
 func TestRollback(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		trail := newTrail(db)
@@ -134,7 +134,8 @@ func TestRollback(t *testing.T) {
 	})
 }
 
-// TestRowThatCannotBeStored checks that a row which fails takes its change with it, and nobody else's that shares the commit.
+// TestRowThatCannotBeStored checks that a failing row rolls its change back, and no other in the
+// same commit.
 func TestRowThatCannotBeStored(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		trail := newTrail(db)
@@ -186,7 +187,7 @@ func TestRowThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// TestTampering changes the trail behind its back.
+// TestTampering changes the trail directly in the database.
 func TestTampering(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		trail := newTrail(db)
@@ -215,7 +216,7 @@ func TestTampering(t *testing.T) {
 		for _, r := range rows(t, trail) {
 			id[r.TargetIDs[0]] = r.ID
 		}
-		// Each is undone by its second half.
+		// Each is reverted by its second half.
 		for _, c := range []struct {
 			name         string
 			change, undo string
@@ -250,7 +251,7 @@ func TestTampering(t *testing.T) {
 		if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Sequence != 1 || broken.ID != id["8"] {
 			t.Errorf("removed: %v", err)
 		}
-		// Whoever seals the rest anew is found by what somebody kept.
+		// Resealing is revealed by a head kept elsewhere.
 		exec1(t, db, "DELETE FROM audit_seal")
 		exec1(t, db, "DELETE FROM audit_chain")
 		if n, err := trail.SealMissed(t.Context(), db); err != nil || n != 12 {
@@ -280,7 +281,7 @@ func TestChangedBeforeTheSeal(t *testing.T) {
 	})
 }
 
-// TestMissedRows seals rows whose process ended before it did, and none twice.
+// TestMissedRows seals rows of processes that ended before sealing them, and none twice.
 func TestMissedRows(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		lost, alive, leader := newTrail(db), newTrail(db), newTrail(db)
@@ -300,7 +301,7 @@ func TestMissedRows(t *testing.T) {
 		if err != nil || report.Sealed != 9 || report.Unsealed != 0 || report.Head.Sequence != 3 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		// A node whose clock is late has ids that were searched for already.
+		// A node whose clock is late has ids in the range already searched.
 		late := newTrail(db, func(o *audit.Options) { o.NextID = func() int64 { return 1 - lastID.Add(1) } })
 		mustCreate(t, late, db, 10, 10, time.Now())
 		if n, err := leader.SealMissed(t.Context(), db); err != nil || n != 0 {
@@ -313,7 +314,7 @@ func TestMissedRows(t *testing.T) {
 	})
 }
 
-// TestYoungRowsAreNotMissed checks that the rows of the last minutes are left to their processes.
+// TestYoungRowsAreNotMissed checks that recent rows are left to their processes.
 func TestYoungRowsAreNotMissed(t *testing.T) {
 	db := storetest.SQLite(t)
 	generator, err := ids.New(1)
@@ -346,7 +347,7 @@ func TestRetention(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A seal stays whole for as long as one of its rows does.
+		// A seal stays until all of its rows are old.
 		mustCreate(t, trail, db, 6, 6, now.Add(-48*time.Hour))
 		mustCreate(t, trail, db, 7, 8, now)
 		seal(t, trail, 3)
@@ -370,7 +371,7 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestTwoNodes writes and seals on two nodes at once.
+// TestTwoNodes writes and seals on two nodes concurrently.
 func TestTwoNodes(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		const each = 60
@@ -415,7 +416,7 @@ func TestTwoNodes(t *testing.T) {
 	})
 }
 
-// TestFlood is refused a thousand times, and the table grows by a few rows.
+// TestFlood refuses a thousand writes, which add only a few rows.
 func TestFlood(t *testing.T) {
 	db := storetest.SQLite(t)
 	var now atomic.Int64
@@ -454,7 +455,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestQueueWaitsForStore checks that nobody who is refused waits for a store that does not answer.
+// TestQueueWaitsForStore checks that refused callers do not wait for an unresponsive store.
 func TestQueueWaitsForStore(t *testing.T) {
 	db := storetest.SQLite(t)
 	trail := newTrail(db)
@@ -484,7 +485,7 @@ func TestQueueWaitsForStore(t *testing.T) {
 	}
 }
 
-// TestSummaryByTime checks that the summary of a flood comes without another refusal.
+// TestSummaryByTime checks that the summary of a flood is written without another refusal.
 func TestSummaryByTime(t *testing.T) {
 	db := storetest.SQLite(t)
 	var now atomic.Int64
@@ -512,7 +513,7 @@ func TestSummaryByTime(t *testing.T) {
 	}
 }
 
-// writeUntilKilled creates users and prints the id of each once that is acknowledged.
+// writeUntilKilled creates users and prints the id of each after its commit.
 func writeUntilKilled(url string) {
 	db, err := store.Open(context.Background(), store.Options{URL: url})
 	if err != nil {
@@ -543,7 +544,8 @@ func writeUntilKilled(url string) {
 	group.Wait()
 }
 
-// TestKill kills a process that writes: every change has its row, every row its change, and the chain is whole.
+// TestKill kills a writing process: every change has its row, every row its change, and the chain
+// is intact.
 func TestKill(t *testing.T) {
 	url := storetest.MigratedSQLiteURL(t)
 	child := exec.Command(os.Args[0])

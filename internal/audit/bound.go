@@ -10,8 +10,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// appendChanges appends changes as JSON of at most limit bytes. What does not fit is left out and counted; of a single
-// change that does not fit alone only the key and the sizes stay.
+// appendChanges appends changes as JSON of at most limit bytes. The excess is omitted and counted;
+// of a single change that is too large only the key and the sizes stay.
 func appendChanges(list []byte, changes []store.Change, limit int) (_ []byte, dropped int, err error) {
 	start := len(list)
 	list = append(list, '[')
@@ -40,8 +40,8 @@ func appendChanges(list []byte, changes []store.Change, limit int) (_ []byte, dr
 	return append(list, ']'), 0, nil
 }
 
-// boundParams encodes parameters as JSON of at most limit bytes: those that are too large are told by their size. It
-// returns nil if there are none.
+// boundParams encodes parameters as JSON of at most limit bytes, replacing those that are too large
+// by their sizes. It returns nil if there are none.
 func boundParams(params map[string]any, limit int) *string {
 	if len(params) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func boundParams(params map[string]any, limit int) *string {
 	return &bounded
 }
 
-// boundValue tells a value that is too large by its size; an object is looked at member by member.
+// boundValue replaces a value that is too large by its size; in an object each member separately.
 func boundValue(value any, limit int) any {
 	text, err := json.Marshal(value)
 	if err == nil && len(text) <= limit {
@@ -81,7 +81,7 @@ func boundValue(value any, limit int) any {
 	return small
 }
 
-// cut bounds a text.
+// cut truncates a text.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -20,21 +20,22 @@ import (
 )
 
 const (
-	// sealInterval is how often the rows of this process are sealed.
+	// sealInterval is how often this process seals its rows.
 	sealInterval = time.Second
-	// maxPending bounds the rows that wait for their seal in memory. SealMissed finds those beyond.
+	// maxPending bounds the unsealed rows in memory. SealMissed finds further ones.
 	maxPending = 100_000
-	// missedAfter is how old a row without a seal is before SealMissed takes it for one that its process has lost.
+	// missedAfter is the age of an unsealed row after which SealMissed assumes that its process
+	// lost it.
 	missedAfter = 2 * time.Minute
 	searchBatch = 5000
 	removeBatch = 50
 	verifyBatch = 50
 )
 
-// hashOf is the hash of a seal in the chain: over the hash before it and all columns.
+// hashOf returns the hash of a seal: over the previous hash and all columns.
 func hashOf(before []byte, s *store.AuditSeal) []byte {
 	b := make([]byte, 0, 128+len(s.Entries)*(8+sha256.Size))
-	b = append(b, 2) // The version of this form.
+	b = append(b, 2) // The version of this format.
 	b = append(binary.AppendUvarint(b, uint64(len(before))), before...)
 	b = binary.BigEndian.AppendUint64(b, uint64(s.Sequence))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.LastID))
@@ -43,8 +44,8 @@ func hashOf(before []byte, s *store.AuditSeal) []byte {
 	return sum[:]
 }
 
-// pending are the rows of this process that are committed and have no seal yet. Their digests are from before they were
-// written, so that a row that was changed since is found.
+// pending are this process's committed, unsealed rows. Their digests were computed before they were
+// written, so that later changes are revealed.
 type pending struct {
 	mu      sync.Mutex
 	entries []store.AuditEntry
@@ -60,18 +61,18 @@ func (p *pending) take() []store.AuditEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	taken := p.entries
-	// As many are likely to come until the next time.
+	// About as many are likely to come until the next time.
 	p.entries = make([]store.AuditEntry, 0, min(len(taken), maxPending))
 	return taken
 }
 
-// entryOf stands for a row that was stored.
+// entryOf returns the chain entry of a stored row.
 func entryOf(r *store.AuditRecord) store.AuditEntry {
 	return store.AuditEntry{ID: r.ID, Date: r.Date, Digest: r.Digest()}
 }
 
-// Seal appends the rows of this process that are not part of the chain yet to it, and returns how many. Two that seal at the
-// same time do so one after the other.
+// Seal appends this process's unsealed rows to the chain, and returns how many. Concurrent calls
+// are serialised.
 func (t *Trail) Seal(ctx context.Context) (sealed int, err error) {
 	entries := t.pending.take()
 	if len(entries) == 0 {
@@ -88,7 +89,8 @@ func (t *Trail) Seal(ctx context.Context) (sealed int, err error) {
 	return sealed, nil
 }
 
-// SealMissed appends rows to the chain whose process ended before it could, and returns how many. One node does it for all.
+// SealMissed appends rows whose process ended before sealing them, and returns how many. One node
+// does it for all.
 func (t *Trail) SealMissed(ctx context.Context, db store.Writer) (sealed int64, err error) {
 	through := ids.First(t.opts.Now().Add(-missedAfter))
 	for more := true; more && err == nil; {
@@ -115,7 +117,7 @@ func (t *Trail) SealMissed(ctx context.Context, db store.Writer) (sealed int64, 
 	return sealed, err
 }
 
-// runSeals seals until ctx ends, and what is left then.
+// runSeals seals until ctx ends, and then the rest.
 func (t *Trail) runSeals(ctx context.Context) {
 	ticker := time.NewTicker(sealInterval)
 	defer ticker.Stop()
@@ -134,7 +136,8 @@ func (t *Trail) runSeals(ctx context.Context) {
 	}
 }
 
-// Remove removes rows that are older than the retention, and returns how many. The chain begins after them from then on.
+// Remove removes rows that are older than the retention, and returns how many. The chain then
+// begins after them.
 func (t *Trail) Remove(ctx context.Context, db store.Writer) (removed int64, err error) {
 	if t.opts.Retention <= 0 {
 		return 0, nil
@@ -153,7 +156,8 @@ func (t *Trail) Remove(ctx context.Context, db store.Writer) (removed int64, err
 	}
 }
 
-// A Head is a place in the chain: whoever keeps one elsewhere can tell later that nothing before it was changed.
+// A Head is a position in the chain. A copy kept elsewhere proves later that nothing before it was
+// changed.
 type Head struct {
 	Sequence int64
 	Hash     []byte
@@ -178,18 +182,18 @@ func ParseHead(text string) (Head, error) {
 	return Head{n, b}, nil
 }
 
-// A Report is what Verify found.
+// A Report is the result of Verify.
 type Report struct {
-	// Sealed is how many rows of the chain were checked, Unsealed how many rows are not part of it yet.
+	// Sealed is the number of verified rows, Unsealed that of rows not in the chain yet.
 	Sealed, Unsealed int64
-	// Removed is the sequence of the last seal that was removed because of the age of its rows; 0 if none was.
+	// Removed is the sequence of the last seal removed by retention; 0 means none.
 	Removed int64
 	Head    Head
 }
 
-// A BrokenError is the first place of the chain that is not as it was sealed.
+// A BrokenError is the first inconsistency of the chain.
 type BrokenError struct {
-	// Sequence is the seal, ID the id of the row; 0 if it is the seal itself.
+	// Sequence is the seal, ID the id of the row; 0 for the seal itself.
 	Sequence, ID int64
 	Reason       string
 }
@@ -201,15 +205,15 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("the audit trail is broken at seal %d, row %d: %s", e.Sequence, e.ID, e.Reason)
 }
 
-// Verify checks the chain from its beginning to its end. A row that was removed or changed after it was written is a
-// *BrokenError. With a head, the chain must lead through it.
+// Verify verifies the whole chain. It returns a *BrokenError if a row was removed or changed after
+// it was written. With a head, the chain must contain it.
 func Verify(ctx context.Context, db *store.DB, through *Head) (Report, error) {
 	for {
 		report, err := verify(ctx, db, through)
 		if _, broken := errors.AsType[*BrokenError](err); !broken {
 			return report, err
 		}
-		// Rows may have become too old while they were read: then the chain begins elsewhere.
+		// Retention may have removed rows during the verification: then the chain begins elsewhere.
 		chain, failure := findChain(ctx, db)
 		if failure != nil {
 			return report, failure
@@ -286,7 +290,7 @@ func verify(ctx context.Context, db *store.DB, through *Head) (report Report, er
 	return report, err
 }
 
-// verifyRows checks that the rows of a seal are there and as they were.
+// verifyRows checks that the rows of a seal exist unchanged.
 func verifyRows(ctx context.Context, db *store.DB, seal *store.AuditSeal) error {
 	wanted := make([]int64, len(seal.Entries))
 	for i := range seal.Entries {
@@ -322,7 +326,7 @@ func findChain(ctx context.Context, db *store.DB) (chain store.AuditChain, err e
 	return chain, err
 }
 
-// next is the place of the seal after this one. It fails if the seal is not the one that was made.
+// next returns the position of the following seal. It fails if the seal was changed.
 func (h Head) next(s *store.AuditSeal) (Head, error) {
 	sequence := h.Sequence + 1
 	if s.Sequence != sequence {
@@ -335,7 +339,7 @@ func (h Head) next(s *store.AuditSeal) (Head, error) {
 	return Head{sequence, hash}, nil
 }
 
-// check fails if the chain comes to the sequence of a kept head with another hash.
+// check returns an error if the chain has another hash at the head's sequence.
 func (h *Head) check(at Head) error {
 	if h != nil && h.Sequence == at.Sequence && !bytes.Equal(h.Hash, at.Hash) {
 		return &BrokenError{Sequence: at.Sequence, Reason: "its hash is not the one that was kept: the chain was written anew"}

@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestConcurrentChanges checks that each row tells of its own change as it was written, while the memory in which rows are
-// encoded goes from one to the other.
+// TestConcurrentChanges checks that each row contains its own change, although the encoding buffers
+// are reused.
 func TestConcurrentChanges(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		const writers, each = 8, 10

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// addressShare is the part of the rows of a minute that refused writes from one address may take.
+	// addressShare is the fraction of a minute's rows that one address may use.
 	addressShare = 10
-	// maxAddresses bounds how many addresses are told apart in a minute.
+	// maxAddresses bounds the distinct addresses per minute.
 	maxAddresses = 1000
 	// shownAddresses is how many of them a summary names.
 	shownAddresses = 20
-	// maxQueue bounds the rows that wait for the store.
+	// maxQueue bounds the queued rows.
 	maxQueue = 4096
 	// storeInterval is how often rows are stored.
 	storeInterval = 100 * time.Millisecond
@@ -29,18 +29,18 @@ const (
 	maxInsert = 64
 )
 
-// OperationSummary is the operation of rows that stand for refused writes which were too many to be stored one by one.
+// OperationSummary is the operation of rows that summarise refused writes that exceeded the limit.
 const OperationSummary = "refusedWrites"
 
-// refusals are the rows of writes that were not done. They wait for the store in memory, so that nobody who is refused
-// waits, and are bounded, so that nobody fills the disk by being refused.
+// refusals are the rows of refused and failed writes. They are queued in memory, so that refused
+// callers do not wait, and limited, so that they cannot fill the disk.
 type refusals struct {
 	trail *Trail
 	wake  chan struct{}
 
 	mu    sync.Mutex
 	queue []store.AuditRecord
-	// minute is when the present minute began; the rest counts since then.
+	// minute is the start of the current minute; the counters below are per minute.
 	minute    time.Time
 	stored    int
 	addresses map[netip.Addr]int
@@ -62,7 +62,7 @@ func (r *refusals) add(record store.AuditRecord) {
 		r.minute = now
 	}
 	limit := r.trail.opts.MaxRefusedPerMinute
-	// Administrators who are known are refused by mistake, strangers by the thousand.
+	// Authenticated administrators are refused occasionally, others possibly by the thousand.
 	share := max(limit/addressShare, 1)
 	if record.AdminID != nil {
 		share = limit
@@ -86,7 +86,7 @@ func (r *refusals) add(record store.AuditRecord) {
 	}
 }
 
-// turn begins a new minute if the present one is over, and queues the summary of what was skipped.
+// turn starts a new minute if necessary, and queues the summary of the skipped rows.
 func (r *refusals) turn(now time.Time) {
 	if now.Sub(r.minute) < time.Minute {
 		return
@@ -99,7 +99,7 @@ func (r *refusals) turn(now time.Time) {
 	clear(r.skippedOf)
 }
 
-// summary is the row of what was skipped.
+// summary returns the row that summarises the skipped ones.
 func (r *refusals) summary(now time.Time) store.AuditRecord {
 	type share struct {
 		Address string `json:"address"`
@@ -136,14 +136,14 @@ func (r *refusals) take(all bool) []store.AuditRecord {
 	return rows
 }
 
-// back puts rows that could not be stored where they were.
+// back returns rows to the queue after a failure.
 func (r *refusals) back(rows []store.AuditRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = slices.Insert(r.queue, 0, rows...)
 }
 
-// run stores rows until ctx ends, and what is left then.
+// run stores rows until ctx ends, and then the rest.
 func (r *refusals) run(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -177,7 +177,7 @@ func (r *refusals) run(ctx context.Context) {
 	}
 }
 
-// drain stores what is left.
+// drain stores the rest.
 func (r *refusals) drain() {
 	for rows := r.take(true); len(rows) > 0; rows = r.take(true) {
 		if err := r.trail.insert(context.Background(), rows...); err != nil {

@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// TestAuditedUpdates checks that an update changes and counts the same rows with and without the audit trail, also those
-// beyond what a row of the trail tells.
+// TestAuditedUpdates checks that an update changes and counts the same rows with and without the
+// audit trail, even beyond the limit of a row.
 func TestAuditedUpdates(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		trail := newTrail(db)
@@ -22,7 +22,7 @@ func TestAuditedUpdates(t *testing.T) {
 		later := date.Add(time.Hour)
 		first := int64(1)
 		for _, test := range []struct {
-			users, same int // so many of the users have the new name already
+			users, same int // how many users have the new name already
 			told        int
 		}{
 			{users: 0, same: 0},
@@ -31,7 +31,7 @@ func TestAuditedUpdates(t *testing.T) {
 			{users: 3, same: 1, told: 2},
 			{users: 99, same: 0, told: 99},
 			{users: 100, same: 1, told: 99},
-			{users: 130, same: 110, told: -1}, // Which ones is up to the engine.
+			{users: 130, same: 110, told: -1}, // Which ones depends on the engine.
 		} {
 			t.Run(fmt.Sprintf("%d of %d", test.same, test.users), func(t *testing.T) {
 				results := map[bool]store.UpdateResult{}

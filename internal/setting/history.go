@@ -22,13 +22,13 @@ type Revision struct {
 	Changes  []Change
 }
 
-// values are what the cluster sets: properties by path, and settings of plugins.
+// values are the values set by the cluster: properties by path, and settings of plugins.
 type values struct {
 	overrides map[string]any
 	plugins   pluginValues
 }
 
-// stored is a revision with the values that hold after it.
+// stored is a revision with the values after it.
 type stored struct {
 	store.SettingRevision
 	values
@@ -49,15 +49,14 @@ func decode(r store.SettingRevision) (stored, error) {
 	return s, nil
 }
 
-// decodeJSON keeps numbers as they are written.
+// decodeJSON decodes numbers as json.Number.
 func decodeJSON(text string, v any) error {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.UseNumber()
 	return dec.Decode(v)
 }
 
-// newest returns the revision in force; before the first change that is number
-// 0 without overrides.
+// newest returns the current revision, or number 0 without overrides if there is none.
 func newest(ctx context.Context, r store.Reader) (stored, error) {
 	found, err := store.FindSettingRevisions(ctx, r, store.Page{Limit: 1})
 	if err != nil {
@@ -94,7 +93,7 @@ func insert(ctx context.Context, tx store.Tx, revision, adminID int64, action st
 	return store.DeleteSettingRevisions(ctx, tx, revision-keptRevisions)
 }
 
-// History returns changes, the newest first, and how many there are in all.
+// History returns changes, the newest first, and their total number.
 func (s *Settings) History(ctx context.Context, limit, offset int) (total int64, revisions []Revision, err error) {
 	err = s.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if total, err = store.CountSettingRevisions(ctx, r); err != nil {

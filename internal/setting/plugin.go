@@ -12,13 +12,13 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// pluginsKey is where the settings of plugins stand beside the properties of the server.
+// pluginsKey is the key of the settings of plugins beside the properties of the server.
 const pluginsKey = "plugins"
 
-// pluginValues are what administrators set of the settings of plugins, by their ids, as nested maps.
+// pluginValues are the administrators' values of plugin settings by plugin id, as nested maps.
 type pluginValues map[string]map[string]any
 
-// newPluginValues takes what stands below plugins in a change or in the store.
+// newPluginValues converts the value of pluginsKey in a change or in the store.
 func newPluginValues(v any) (pluginValues, error) {
 	all, ok := v.(map[string]any)
 	if !ok {
@@ -47,14 +47,14 @@ func splitPlugins(all map[string]any) (own map[string]any, ofPlugins pluginValue
 	return own, ofPlugins, nil
 }
 
-// Schemas returns the schemas of the settings of the plugins that the node knows, by the ids of the plugins.
+// Schemas returns the settings schemas of the plugins known to the node, by plugin id.
 type Schemas func() map[string]*plugin.Schema
 
-// schemas are those of one moment.
+// schemas is a snapshot of them.
 type schemas map[string]*plugin.Schema
 
-// UsePlugins tells which plugins have settings, and sets the function that is called after every change that was read,
-// which must not wait for a plugin.
+// UsePlugins sets the source of the schemas, and the function called after every change that was
+// read, which must not wait for a plugin.
 func (s *Settings) UsePlugins(of Schemas, applied func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,18 +71,18 @@ func (s *Settings) pluginSchemas() schemas {
 	return of()
 }
 
-// PluginSchemas returns the schemas of the settings of the plugins that this node knows, by the ids of the plugins.
+// PluginSchemas returns the settings schemas of the plugins known to this node, by plugin id.
 func (s *Settings) PluginSchemas() map[string]*plugin.Schema { return s.pluginSchemas() }
 
-// PluginValues returns what administrators set of the settings of a plugin. The caller must not change it.
+// PluginValues returns the administrators' values of a plugin's settings, read only.
 func (s *Settings) PluginValues(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.plugins[id]
 }
 
-// apply lays a change over the values of plugins and checks those of the plugins that the node knows. What was set for others
-// stays as it is, so that it is there when they come back.
+// apply merges a change into the values of plugins and validates those of known plugins. Values of
+// other plugins stay, in case they come back.
 func (m schemas) apply(next *values, before, change pluginValues, action string) error {
 	if action == ActionUpdate {
 		next.plugins = maps.Clone(before)
@@ -117,8 +117,8 @@ func (m schemas) apply(next *values, before, change pluginValues, action string)
 	return nil
 }
 
-// differences lists what changed in the settings of plugins. Secrets are masked, and so is everything of a plugin that
-// the node does not know, because it cannot tell what is secret there.
+// differences lists the changes of plugin settings. Secrets are masked, and so are all values of
+// unknown plugins, whose secrets are unknown.
 func (m schemas) differences(before, after pluginValues) []Change {
 	ids := maps.Clone(before)
 	if ids == nil {
@@ -150,7 +150,7 @@ func (m schemas) differences(before, after pluginValues) []Change {
 	return list
 }
 
-// masked is shown in the place of a value that is there.
+// masked returns the replacement of a value; nil if there is none.
 func masked(there bool) any {
 	if !there {
 		return nil

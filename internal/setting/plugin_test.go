@@ -19,7 +19,7 @@ const filterSchema = `{"type": "object", "required": ["key"], "properties": {
   "limits": {"type": "object", "properties": {"rate": {"type": "integer", "minimum": 1, "default": 10}}}
 }}`
 
-// withPlugin lets a node have a plugin with settings; gone says that it has not any more.
+// withPlugin adds a plugin with settings to a node; gone removes it.
 func (n *node) withPlugin(t *testing.T, id string) (gone *atomic.Bool, applied *atomic.Int32) {
 	t.Helper()
 	schema, err := plugin.NewSchema([]byte(filterSchema))
@@ -94,7 +94,7 @@ func TestSettingsOfPlugins(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 
-		// All of it or nothing, together with the settings of the server.
+		// All or nothing, together with the settings of the server.
 		both := ofPlugin(id, `{"key": "hush", "limits": {"rate": 3}}`)
 		both.Values["service"] = capacity(0)["service"]
 		refused(both, "capacity")
@@ -105,7 +105,7 @@ func TestSettingsOfPlugins(t *testing.T) {
 		}
 		n.wantPlugin(t, id, `{"key":"hush","limits":{"rate":3}}`)
 		n.wantChanges(t, "service.adminApi.rateLimiting.capacity: 50 to 70; plugins."+id+".key: <nil> to ***; plugins."+id+".limits.rate: 10 to 3; ")
-		n.update(t, ofPlugin(id, `{"key": "hush"}`)) // That changes nothing.
+		n.update(t, ofPlugin(id, `{"key": "hush"}`)) // This changes nothing.
 		if revision, _ := n.Overrides(); revision != 1 {
 			t.Errorf("the revision is %d", revision)
 		}
@@ -124,7 +124,7 @@ func TestSettingsOfPlugins(t *testing.T) {
 		n.update(t, Request{RevertTo: &revision})
 		n.wantPlugin(t, id, `{"key":"hush","limits":{"rate":3}}`)
 
-		// The values of a plugin that is not there stay, are not shown, and cannot be changed.
+		// The values of an unknown plugin stay, are hidden, and cannot be changed.
 		gone.Store(true)
 		refused(ofPlugin(id, `{"limits": {"rate": 1}}`), "no plugin with this id")
 		n.update(t, Request{Values: capacity(71)})

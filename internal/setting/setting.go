@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package setting keeps the cluster-wide settings: properties that an
-// administrator changed while the cluster ran. They are stored in SQL, one
-// revision for each change, and lie on top of what each node was started with.
-// What a property means and which values it takes is known to package config, and
-// for the settings of plugins to their schemas.
+// Package setting manages the cluster-wide settings: properties that administrators change at run
+// time. They are stored in SQL, one revision for each change, and override the configuration of
+// each node. Package config defines the properties and their values, and the schemas of plugins
+// their settings.
 package setting
 
 import (
@@ -32,35 +31,35 @@ const (
 	ActionRevert = "REVERT"
 )
 
-// keptRevisions is how many changes are remembered.
+// keptRevisions is how many changes are kept.
 const keptRevisions = 1000
 
-// Options are what a Settings is built from.
+// Options configure a Settings.
 type Options struct {
 	Store  *store.DB
-	Live   *config.Live // the configuration that runs on this node; Settings changes it
+	Live   *config.Live // the configuration of this node, which Settings changes
 	Logger *slog.Logger
-	// Ignore leaves the configuration of this node as it was started: the way in
-	// when a setting keeps everybody out.
+	// Ignore leaves the configuration of this node unchanged: the way out if a setting locks
+	// everybody out.
 	Ignore bool
 }
 
-// Settings are the cluster-wide settings as one node sees them.
+// Settings are the cluster-wide settings on one node.
 type Settings struct {
 	opts Options
 
-	// refreshing is held by who reads a revision from the store and applies it. It comes before mu.
+	// refreshing is held while a revision is read from the store and applied. It comes before mu.
 	refreshing sync.Mutex
 
-	mu        sync.Mutex     // guards what follows and is held while the live configuration is replaced
-	local     *config.Config // what this node was started with, and its own changes
+	mu        sync.Mutex     // guards the following fields; held while the live configuration is replaced
+	local     *config.Config // the initial configuration of this node, and its own changes
 	overrides map[string]any // values of the cluster, by path
 	plugins   pluginValues   // values of the cluster for plugins
 	revision  int64          // of overrides and plugins
 	seen      int64          // counter of the store that belongs to revision
-	changed   func()         // tells other nodes
+	changed   func()         // notifies other nodes
 	schemas   Schemas        // of the plugins of this node; nil is none
-	applied   func()         // told when values of plugins may be new
+	applied   func()         // called when values of plugins may have changed
 }
 
 // New applies the cluster-wide settings to the live configuration. Run must be
@@ -73,14 +72,14 @@ func New(ctx context.Context, opts Options) (*Settings, error) {
 	return s, nil
 }
 
-// Local returns the settings of this node without those of the cluster.
+// Local returns the settings of this node without the cluster's.
 func (s *Settings) Local() *config.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.local.Clone()
 }
 
-// Current returns the settings in force and the revision of the cluster's.
+// Current returns the effective settings and the revision of the cluster's.
 func (s *Settings) Current() (*config.Config, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,29 +93,28 @@ func (s *Settings) Overrides() (revision int64, values map[string]any) {
 	return s.revision, maps.Clone(s.overrides)
 }
 
-// Change is what one revision did to one property.
+// Change is the change of one property by a revision.
 type Change struct {
 	Property string `json:"property"`
 	Before   any    `json:"before"`
 	After    any    `json:"after"`
 }
 
-// Request asks for a change of the cluster-wide settings.
+// Request is a change of the cluster-wide settings.
 type Request struct {
 	AdminID int64
-	// Values are nested maps of what to change.
+	// Values are the values to change, as nested maps.
 	Values map[string]any
-	// Reset gives every changeable property its built-in default.
+	// Reset resets every changeable property to its built-in default.
 	Reset bool
-	// RevertTo brings back what held after an earlier revision; 0 is before the
-	// first one.
+	// RevertTo restores the values after an earlier revision; 0 means before the first one.
 	RevertTo *int64
-	// IfRevision refuses the change when the current revision is another one.
+	// IfRevision makes the change fail if the current revision differs.
 	IfRevision *int64
 }
 
-// Update changes the cluster-wide settings, all of it or nothing. The change is
-// in force on this node when it returns.
+// Update changes the cluster-wide settings, all or nothing. The change is effective on this node
+// when it returns.
 func (s *Settings) Update(ctx context.Context, r Request) error {
 	own, ofPlugins, err := splitPlugins(r.Values)
 	if err != nil {
@@ -153,7 +151,7 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 			return err
 		}
 		if err != nil {
-			before = local // What is stored fits no node any more, which is a reason to go back.
+			before = local // The stored values are invalid on all nodes, which is a reason to revert.
 		}
 		after, err := effective(local, next.overrides)
 		if err != nil {
@@ -181,16 +179,14 @@ func (s *Settings) Update(ctx context.Context, r Request) error {
 	return nil
 }
 
-// OnChange sets the function that tells other nodes of a change that was made
-// on this one.
+// OnChange sets the function that notifies other nodes of a change by this one.
 func (s *Settings) OnChange(tell func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = tell
 }
 
-// preconditionFailed is the HTTP status of a change that somebody else's change
-// overtook.
+// preconditionFailed is the HTTP status of a conflicting change.
 const preconditionFailed = 412
 
 // apply returns the values after the request, without changes of plugins.
@@ -230,8 +226,8 @@ func (r Request) apply(ctx context.Context, tx store.Tx, current stored, local *
 	return next, ActionUpdate, nil
 }
 
-// mergeInto checks values against a configuration and returns those of the
-// properties that they name, by path.
+// mergeInto validates values against a configuration and returns those of the named properties, by
+// path.
 func mergeInto(c *config.Config, values map[string]any) (map[string]any, error) {
 	touched, err := config.Touched(values)
 	if err == nil {
@@ -247,13 +243,12 @@ func mergeInto(c *config.Config, values map[string]any) (map[string]any, error) 
 	return paths, nil
 }
 
-// illegal tells the caller which property is wrong and why.
+// illegal returns the caller's error, which names the property and the reason.
 func illegal(err error) error {
 	return &apierr.Error{Code: apierr.IllegalArgument, Reason: err.Error(), Err: err}
 }
 
-// UpdateLocal changes the settings of this node only and remembers them for its
-// next start.
+// UpdateLocal changes the settings of this node only and stores them for its next start.
 func (s *Settings) UpdateLocal(values map[string]any) error {
 	if _, ok := values[pluginsKey]; ok {
 		return apierr.New(apierr.IllegalArgument, "%s: the settings of plugins are those of the whole cluster and cannot be changed for one node", pluginsKey)
@@ -282,7 +277,7 @@ func (s *Settings) UpdateLocal(values map[string]any) error {
 	return s.replace(next)
 }
 
-// replace makes c the configuration that runs.
+// replace makes c the live configuration.
 func (s *Settings) replace(c *config.Config) error {
 	return s.opts.Live.Update(func(live *config.Config) error {
 		*live = *c
@@ -290,7 +285,7 @@ func (s *Settings) replace(c *config.Config) error {
 	})
 }
 
-// effective lays the values of the cluster on those of a node.
+// effective applies the values of the cluster to those of a node.
 func effective(local *config.Config, overrides map[string]any) (*config.Config, error) {
 	c := local.Clone()
 	if err := c.Merge(overrides, config.MergeOptions{Source: property.SourceCluster}); err != nil {
@@ -321,7 +316,7 @@ func equalJSON(a, b any) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// nested turns values by path into nested maps.
+// nested converts values by path to nested maps.
 func nested(paths map[string]any) map[string]any {
 	root := map[string]any{}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -340,8 +335,7 @@ func nested(paths map[string]any) map[string]any {
 	return root
 }
 
-// Refresh applies what other nodes changed. It costs one cheap read when there
-// is nothing new.
+// Refresh applies changes of other nodes. Without changes it costs one cheap read.
 func (s *Settings) Refresh(ctx context.Context) error {
 	counter, err := s.opts.Store.Revision(ctx, store.RevisionSetting)
 	if err != nil {
@@ -354,8 +348,8 @@ func (s *Settings) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh reads the newest revision if the counter says that there is one. It returns who is to be told that values of
-// plugins may be new, without the locks that refresh holds.
+// refresh reads the newest revision if the counter has changed. It returns the function to call,
+// without the locks, if values of plugins may have changed.
 func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err error) {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
@@ -378,8 +372,8 @@ func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err
 		err = s.replace(c)
 	}
 	if err != nil {
-		// Another version of the program may know other properties. This node goes on
-		// with what it has; the next change may fit again.
+		// Another version of the program may have other properties. This node keeps its values; the
+		// next change may be valid again.
 		s.opts.Logger.Error("cluster-wide settings do not fit this node", "revision", current.Revision, "error", err)
 		s.seen = counter
 		return s.applied, nil
@@ -391,7 +385,7 @@ func (s *Settings) refresh(ctx context.Context, counter int64) (told func(), err
 	return s.applied, nil
 }
 
-// isNew reports whether the counter says that there is a revision to apply.
+// isNew reports whether the counter indicates a new revision.
 func (s *Settings) isNew(counter int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -406,11 +400,10 @@ func (s *Settings) isNew(counter int64) bool {
 	return true
 }
 
-// pollInterval bounds how long a change made by another node stays unseen when
-// nobody tells of it.
+// pollInterval bounds the delay until a change of another node is visible without a notification.
 const pollInterval = time.Second
 
-// Run looks for changes made by other nodes until ctx ends.
+// Run polls for changes of other nodes until ctx ends.
 func (s *Settings) Run(ctx context.Context) error {
 	return store.Watch(ctx, pollInterval, s.opts.Logger, "settings", s.Refresh)
 }

@@ -69,8 +69,7 @@ func refused(t *testing.T, err error, code apierr.Code, status int, part string)
 	}
 }
 
-// TestEmptyTextEmptiesAList sends what existing consoles send for a list that
-// was emptied.
+// TestEmptyTextEmptiesAList sends what existing consoles send for an emptied list.
 func TestEmptyTextEmptiesAList(t *testing.T) {
 	n := newNode(t, storetest.SQLite(t))
 	list := func(v any) map[string]any {
@@ -270,8 +269,8 @@ func TestLocalSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsThatDoNotFit keeps a node alive whose own settings contradict
-// those of the cluster.
+// TestSettingsThatDoNotFit checks that a node keeps running whose own settings contradict the
+// cluster's.
 func TestSettingsThatDoNotFit(t *testing.T) {
 	db := storetest.SQLite(t)
 	a, b := newNode(t, db), newNode(t, db, "app.service.admin-api.max-available-records-per-request=20")
@@ -291,8 +290,8 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestIgnoredSettings proves that a node can be started without the settings of
-// its cluster, and that settings that fit no node any more can be taken back.
+// TestIgnoredSettings proves that a node can be started without the cluster's settings, and that
+// settings that are invalid on all nodes can be reverted.
 func TestIgnoredSettings(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		n := newNode(t, db)
@@ -321,7 +320,8 @@ func TestIgnoredSettings(t *testing.T) {
 	})
 }
 
-// TestReadableWhileRefreshing lets the database be slow while a node reads a change: what it knows can be read meanwhile.
+// TestReadableWhileRefreshing checks that the known settings can be read while a slow database
+// returns a change.
 func TestReadableWhileRefreshing(t *testing.T) {
 	db := storetest.PostgreSQL(t)
 	a, b := newNode(t, db), newNode(t, db)

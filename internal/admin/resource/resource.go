@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource declares the operations that most resources of the admin interface have: create, list, page, update and
-// delete. A resource states its names and permissions once; each operation adds its text and the function that does it.
-// What an operation does is none of this package's business.
+// Package resource declares the common operations of resources: create, list, page, update and
+// delete. A resource declares its names and permissions once; each operation adds its text and the
+// function that implements it.
 package resource
 
 import (
@@ -15,23 +15,24 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Resource is what the operations on one kind of records have in common.
+// A Resource contains the common properties of the operations on one kind of records.
 type Resource struct {
 	Path string
 	Tag  string
-	// Name is that of one record. The ids of operations follow from it: createName, queryNames, queryNamePage, updateNames
-	// and deleteNames.
+	// Name is the name of one record. The ids of operations derive from it: createName, queryNames,
+	// queryNamePage, updateNames and deleteNames.
 	Name string
-	// Records are what descriptions call several records.
+	// Records is the plural in descriptions.
 	Records string
-	// Pages describes the operation that returns pages. If it is "", the description says that totals may be lower bounds.
+	// Pages describes the page operation. If "", the description says that totals may be lower
+	// bounds.
 	Pages string
-	// AnyAdmin says that the operations need no permission; then there are none below.
+	// AnyAdmin is true if the operations need no permission; then none are set below.
 	AnyAdmin                      bool
 	Create, Query, Update, Delete permission.Permission
 }
 
-// complete fills in what follows from the resource.
+// complete sets the fields that derive from the resource.
 func (r Resource) complete(op admin.Operation, verb, method string, p permission.Permission) admin.Operation {
 	if op.ID = verb + r.Name; method != http.MethodPost {
 		op.ID += "s"
@@ -48,13 +49,13 @@ func one[In, Out any](op admin.Operation, handler func(context.Context, *In) (Ou
 	return []*admin.Operation{admin.Handle(op, handler)}
 }
 
-// Handle declares an operation of the resource that other resources do not have. Everything but its tag is told by op.
+// Handle declares an additional operation of the resource. op defines everything except its tag.
 func Handle[In, Out any](r Resource, op admin.Operation, handler func(context.Context, *In) (Out, error)) []*admin.Operation {
 	op.Tag = r.Tag
 	return one(op, handler)
 }
 
-// WithBody is the input of an operation that has nothing but a body.
+// WithBody is an input that is only a body.
 type WithBody[B any] struct{ Body B }
 
 // Create declares the operation that creates a record from a body.
@@ -74,13 +75,13 @@ type pageInput[F any] struct {
 	admin.PageRequest
 }
 
-// boundedTotal ends the descriptions of operations that return pages of what may be very much.
+// boundedTotal is the end of the description of page operations on potentially large data.
 var boundedTotal = fmt.Sprintf(" `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; "+
 	"otherwise it is the number of records before the page plus %d, and `totalIsExact` is false. With `exactTotal=true` it is always exact.", store.CountLimit)
 
-// List declares the two operations that return records: op returns a list, and one below its path returns pages. The filter
-// translates what the caller asks for, F, for the rules; find and page return their records, page also how many match; show
-// returns what the interface shows of a record.
+// List declares the two query operations: op returns a list, and one below its path returns pages.
+// filter converts the caller's filter F; find and page return records, page also the number of
+// matches; show converts a record to its public form.
 func List[F, S, R, Out any](
 	r Resource, op admin.Operation, filter func(F) (S, error),
 	find func(ctx context.Context, filter S, limit, offset int) ([]R, error),
@@ -113,11 +114,11 @@ func List[F, S, R, Out any](
 	}
 }
 
-// Same is the filter of a resource whose callers ask for what the rules ask for.
+// Same is the filter conversion for identical types.
 func Same[F any](f F) (F, error) { return f, nil }
 
-// Page returns the page that a caller asks for. It counts what the page is a part of for as long as the settings allow,
-// unless the caller wants the exact number.
+// Page returns the requested page. It counts the total for as long as the settings allow, unless
+// the caller wants the exact number.
 func Page[R, Out any](in admin.PageRequest, show func(R) Out, find func(store.Page) (total int64, found []R, err error)) (admin.Page[Out], error) {
 	totals := store.Totals{Budget: in.TotalBudget(), Exact: in.ExactTotal}
 	total, found, err := find(store.Page{Limit: in.Limit(), Offset: in.Offset(), Totals: &totals})
@@ -142,7 +143,7 @@ type updateByID[B any] struct {
 	Body B
 }
 
-// UpdateByID declares the operation that changes the records with some ids.
+// UpdateByID declares the operation that updates records by id.
 func UpdateByID[B any](
 	r Resource, op admin.Operation, update func(ctx context.Context, ids []int64, body B) (store.UpdateResult, error),
 ) []*admin.Operation {
@@ -151,7 +152,7 @@ func UpdateByID[B any](
 	})
 }
 
-// Update declares the operation that changes records whose selectors are special.
+// Update declares the operation that updates records with special selectors.
 func Update[In any](r Resource, op admin.Operation, update func(context.Context, *In) (store.UpdateResult, error)) []*admin.Operation {
 	return one(r.complete(op, "update", http.MethodPut, r.Update), func(ctx context.Context, in *In) (admin.UpdateResult, error) {
 		done, err := update(ctx, in)
@@ -163,7 +164,7 @@ type deletionByID struct {
 	IDs []int64 `query:"ids" required:"true" uniqueItems:"true" selector:"true" doc:"Ids of {records}." example:"[1]"`
 }
 
-// DeleteByID declares the operation that deletes the records with some ids, of which there must be one.
+// DeleteByID declares the operation that deletes records by id; at least one is required.
 func DeleteByID(r Resource, op admin.Operation, remove func(ctx context.Context, ids []int64) (int64, error)) []*admin.Operation {
 	return Delete(r, op, func(ctx context.Context, in *deletionByID) (int64, error) { return remove(ctx, in.IDs) })
 }
@@ -172,7 +173,7 @@ type deletion struct {
 	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of {records}; absent: all {records}, if the settings allow that." example:"[1]"`
 }
 
-// DeleteByIDOrAll declares the operation that deletes the records with some ids, or all of them if none is given and the
+// DeleteByIDOrAll declares the operation that deletes records by id, or all without ids if the
 // settings allow that.
 func DeleteByIDOrAll(
 	r Resource, op admin.Operation, remove func(ctx context.Context, ids []int64) (int64, error), removeAll func(context.Context) (int64, error),
@@ -185,7 +186,7 @@ func DeleteByIDOrAll(
 	})
 }
 
-// Delete declares the operation that deletes records whose selectors are special. It returns how many.
+// Delete declares the operation that deletes records with special selectors, and returns how many.
 func Delete[In any](r Resource, op admin.Operation, remove func(context.Context, *In) (int64, error)) []*admin.Operation {
 	return one(r.complete(op, "delete", http.MethodDelete, r.Delete), func(ctx context.Context, in *In) (admin.DeleteResult, error) {
 		n, err := remove(ctx, in)

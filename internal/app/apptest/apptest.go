@@ -20,11 +20,11 @@ type Server struct {
 	*app.App
 	// Done is closed when the server has stopped.
 	Done <-chan struct{}
-	// Stop stops the server and waits for its end. The end of the test does that, too.
+	// Stop stops the server and waits for its end. The end of the test calls it, too.
 	Stop func()
 }
 
-// usual are the properties of servers in tests.
+// usual are the default properties of servers in tests.
 var usual = []string{
 	"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
 	"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
@@ -33,13 +33,12 @@ var usual = []string{
 	"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
 	"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
 	"app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
-	"app.plugin.java.spare=false",                         // A JVM takes a second of a processor to start.
-	"app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // It lives for a few seconds, see javatest.Quick.
+	"app.plugin.java.spare=false",                         // A JVM takes a second of processor time to start.
+	"app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // It lives only seconds, see javatest.Quick.
 }
 
-// Start runs the roles on free ports of this machine, with a home folder of
-// their own, until the test ends. More properties may be given, also in the
-// place of the usual ones.
+// Start runs the roles on free ports of this machine, with their own home folder, until the test
+// ends. set adds or replaces properties.
 func Start(t testing.TB, roles []role.Role, set ...string) *Server {
 	t.Helper()
 	given := map[string]bool{}
