@@ -4,17 +4,18 @@ package plugin
 
 import "sync"
 
-// Background is where a failure was of code that no call waits for, as in a timer or a thread of the plugin.
+// Background is the location of failures in code outside of calls, as in a timer or a thread of the
+// plugin.
 const Background = "background"
 
-// An Unattended is a module with code that no call waits for.
+// An Unattended is a module that runs code outside of calls.
 type Unattended interface {
-	// Background returns what takes note of the failures of such code.
+	// Background returns the recorder of failures of such code.
 	Background() *Failures
 }
 
-// Failures takes note of failures of code that no call waits for. A module that embeds it is Unattended. Its zero value is ready
-// for use, and its methods are safe for concurrent use.
+// Failures records failures of code outside of calls. A module that embeds it is Unattended. Its
+// zero value is ready for use, and its methods are safe for concurrent use.
 type Failures struct {
 	mu   sync.Mutex
 	last error
@@ -24,7 +25,7 @@ type Failures struct {
 // Background implements Unattended.
 func (f *Failures) Background() *Failures { return f }
 
-// Note notes a failure. Until there is somebody to tell, the last one is kept.
+// Note records a failure. Without a listener, the last one is kept.
 func (f *Failures) Note(err error) {
 	f.mu.Lock()
 	tell := f.tell
@@ -37,7 +38,8 @@ func (f *Failures) Note(err error) {
 	}
 }
 
-// Tell has tell called for each failure from now on, and for the one that was kept. tell must not wait for the plugin.
+// Tell sets the function that is called for each further failure, and for the one that was kept. It
+// must not wait for the plugin.
 func (f *Failures) Tell(tell func(error)) {
 	f.mu.Lock()
 	f.tell = tell
@@ -49,8 +51,8 @@ func (f *Failures) Tell(tell func(error)) {
 	}
 }
 
-// watchBackground puts failures of code that no call waits for into the records of all extensions: which of them has begun it is
-// not known.
+// watchBackground adds failures outside of calls to the records of all extensions, because it is
+// unknown which one started the code.
 func watchBackground(p *Plugin) {
 	if u, ok := p.module.(Unattended); ok {
 		u.Background().Tell(func(err error) {

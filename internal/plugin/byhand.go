@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Invoke calls a method of an extension point as the server does, by its mode, and waits also where the server does not. It is
-// for tests of plugins: the types are known at run time only. args are a value for each parameter; the result is of the
-// method's result type, or nil if no extension answered.
+// Invoke calls a method of an extension point like the server does, by its mode, but always waits.
+// It is for tests of plugins: the types are known only at run time. args has a value for each
+// parameter; the result has the method's result type, or is nil if no extension answered.
 func (cs *Calls) Invoke(ctx context.Context, method *Method, args []any) (result any, err error) {
 	bounds := cs.boundsOf(method)
 	if method.Mode == Pipeline {
@@ -47,7 +47,8 @@ func (cs *Calls) Invoke(ctx context.Context, method *Method, args []any) (result
 	return result, errors.Join(append(failures, err)...)
 }
 
-// NextSlot is the first slot after a time of the schedules of extensions that are started; the zero time if there is none.
+// NextSlot returns the first slot after a time in the schedules of started extensions, or the zero
+// time if there is none.
 func (t *Timetable) NextSlot(after time.Time) (next time.Time) {
 	t.each(func(b *member, s *Schedule) {
 		if at := s.Next(after); b.runsSchedules() && !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -57,8 +58,8 @@ func (t *Timetable) NextSlot(after time.Time) (next time.Time) {
 	return next
 }
 
-// RunSlot runs the schedules that have a slot at a time, all at once, and waits for their ends. It is for tests of plugins, where
-// HoldSchedules keeps schedules from running by themselves.
+// RunSlot runs the schedules with a slot at a time, concurrently, and waits for them. It is for
+// tests of plugins, where HoldSchedules prevents schedules from running by themselves.
 func (t *Timetable) RunSlot(slot time.Time) {
 	var running sync.WaitGroup
 	t.each(func(b *member, s *Schedule) {

@@ -13,13 +13,13 @@ import (
 	"example.org/app/internal/config"
 )
 
-// Calls are the calls of extensions by the server: which extensions take part, in which order, and what a failure means.
+// Calls calls extensions: it selects them, orders them and handles failures.
 type Calls struct {
 	*work
 	tracer   tracer
 	settings func() config.Plugin
-	// table has the extensions of each point, in the order in which their plugins were loaded. It is replaced, never
-	// changed, so that a call needs no lock.
+	// table maps points to their extensions, in the order in which their plugins were loaded. It is
+	// immutable and replaced atomically, so that a call needs no lock.
 	table atomic.Pointer[map[*Point][]seat]
 	// refusing are the methods that had extensions when the manager was closed; nil before.
 	refusing atomic.Pointer[map[*Method]bool]
@@ -31,12 +31,12 @@ func newCalls(w *work, t tracer, settings func() config.Plugin) *Calls {
 	return cs
 }
 
-// Has reports whether an extension would be called. It costs next to nothing, so that callers ask before they make
-// arguments.
+// Has reports whether an extension would be called. It is cheap, so that callers check before they
+// make arguments.
 func (cs *Calls) Has(method *Method) bool {
 	for _, b := range (*cs.table.Load())[method.Point] {
-		// One that was just replaced has a successor, most likely. A candidate may not be the one that is called. That a shadow
-		// could answer must not make a difference to those who ask whether anybody can.
+		// A replaced extension most likely has a successor. A candidate may not be selected. A
+		// shadow does not count as able to answer.
 		if (b.takesPart(method) || b.calls.isClosed()) && (method.Mode != Only || !b.isShadow()) {
 			return true
 		}
@@ -49,15 +49,15 @@ func (cs *Calls) HasAny(p *Point) bool {
 	return slices.ContainsFunc((*cs.table.Load())[p], func(b seat) bool { return !b.isShadow() && (b.started.Load() || b.isDown()) })
 }
 
-// each calls visit for the extensions that take part, in order. One that was replaced meanwhile gives its place to its
-// successor. Of a plugin that has a candidate, either its own extensions are called or those of the candidate; if the
-// candidate is a shadow, its own are, and the shadow gets a copy of the call. What the error of a visit means for the caller
-// is up to failed.
+// each calls visit for the participating extensions, in order. An extension that was replaced
+// meanwhile is substituted by its successor. If a plugin has a candidate, either its own extensions
+// are called or the candidate's; if the candidate is a shadow, the plugin's are, and the shadow
+// gets a copy of the call. failed decides what an error of visit means.
 func (cs *Calls) each(ctx context.Context, method *Method, concerned subject, now passage, visit func(*member) (goOn bool, err error)) error {
 	if err := cs.stopping(method); err != nil {
 		return err
 	}
-	// visited are those of earlier tables, and those of this one before the next.
+	// visited are those of earlier tables, and those of the current one before the next.
 	var visited []*member
 	route := routing{subject: concerned}
 	copies := mirror{ctx: ctx, method: method}
@@ -113,15 +113,15 @@ func (m *member) succeeds(other *member) bool {
 	return m.plugin.ID == other.plugin.ID && m.Class() == other.Class()
 }
 
-// failed says what the error of an extension means for the caller: nil lets it go on.
+// failed returns the caller's error for an extension's error; nil means to continue.
 func (cs *Calls) failed(ctx context.Context, b *member, method *Method, err error) error {
 	if errors.Is(err, errRetired) {
 		return err
 	}
 	if _, ok := errors.AsType[*apierr.Error](err); ok && method.Failure == Refuse {
-		return err // The plugin refused, it did not fail.
+		return err // The plugin refused; that is no failure.
 	}
-	if down, ok := errors.AsType[*UnavailableError](err); ok { // That is in the log once.
+	if down, ok := errors.AsType[*UnavailableError](err); ok { // This is logged once elsewhere.
 		if cs.failureOf(method) == Ignore {
 			return nil
 		}
@@ -141,7 +141,7 @@ func (cs *Calls) failed(ctx context.Context, b *member, method *Method, err erro
 	}
 }
 
-// Pass passes a value through the extensions of a pipeline. rest are the arguments after the value.
+// Pass passes a value through the extensions of a pipeline. rest are the further arguments.
 func Pass[V any](ctx context.Context, cs *Calls, method *Method, value V, rest ...any) (V, error) {
 	bounds := cs.boundsOf(method)
 	t := cs.tracer.method(ctx, method)
@@ -162,7 +162,7 @@ func Pass[V any](ctx context.Context, cs *Calls, method *Method, value V, rest .
 	return value, err
 }
 
-// Ask asks the extensions one after another until one answers, and reports whether one did.
+// Ask calls the extensions one after another until one answers; ok is false if none did.
 func Ask[R any](ctx context.Context, cs *Calls, method *Method, args ...any) (answer R, ok bool, err error) {
 	bounds := cs.boundsOf(method)
 	t := cs.tracer.method(ctx, method)
@@ -187,7 +187,7 @@ func Ask[R any](ctx context.Context, cs *Calls, method *Method, args ...any) (an
 	return answer, ok, err
 }
 
-// Run lets the only extension do something that has no result. It reports false if there is none.
+// Run calls the only extension, for a method without result. It reports false if there is none.
 func (cs *Calls) Run(ctx context.Context, method *Method, args ...any) (done bool, err error) {
 	bounds := cs.boundsOf(method)
 	t := cs.tracer.method(ctx, method)
@@ -202,10 +202,10 @@ func (cs *Calls) Run(ctx context.Context, method *Method, args ...any) (done boo
 	return done, err
 }
 
-// maxTold bounds how many calls of observers may be on their way at once for one extension. More are dropped.
+// maxTold is the maximum number of running observer calls per extension. Further ones are dropped.
 const maxTold = 1000
 
-// Tell calls all extensions at the same time and waits for none of them. What they do wrong is logged.
+// Tell calls all extensions concurrently and does not wait for them. Errors are logged.
 func (cs *Calls) Tell(ctx context.Context, method *Method, args ...any) {
 	ctx = context.WithoutCancel(ctx)
 	bounds := cs.boundsOf(method)
@@ -240,7 +240,7 @@ func (cs *Calls) Tell(ctx context.Context, method *Method, args ...any) {
 	}
 }
 
-// tellOne calls one extension that observes something.
+// tellOne calls one observing extension.
 func (cs *Calls) tellOne(ctx context.Context, b *member, method *Method, bounds bounds, args []any) error {
 	t := cs.tracer.method(ctx, method)
 	_, err := b.call(t.begin(ctx, b), method, bounds, args, nil)
@@ -249,7 +249,7 @@ func (cs *Calls) tellOne(ctx context.Context, b *member, method *Method, bounds 
 	return err
 }
 
-// errBusy is a call that was dropped.
+// errBusy means that a call was dropped.
 var errBusy = errors.New("too many calls are waiting; this one was dropped")
 
 // markStopping records the methods that have extensions: once those have stopped, calls of the methods are refused.
@@ -265,7 +265,8 @@ func (cs *Calls) markStopping() {
 	cs.refusing.CompareAndSwap(nil, &refusing)
 }
 
-// stopping returns an error for a method that fails closed and whose extensions have stopped with the server.
+// stopping returns an error for a method that fails closed and whose extensions were stopped with
+// the server.
 func (cs *Calls) stopping(method *Method) error {
 	if refusing := cs.refusing.Load(); refusing != nil && (*refusing)[method] && method.Failure == Refuse {
 		return apierr.New(apierr.ServerUnavailable, "the server stops")

@@ -13,19 +13,19 @@ import (
 
 type callerKey struct{}
 
-// WithCaller marks what is done with a context as done by the plugin with an id. A plugin that removes, replaces or stops
-// itself does not wait for its own end.
+// WithCaller returns a context for actions of the plugin with the id. A plugin that removes,
+// replaces or stops itself does not wait for its own end.
 func WithCaller(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, callerKey{}, id)
 }
 
-// Caller returns the id of the plugin that does what is done with a context; "" if it is none.
+// Caller returns the id of the acting plugin, or "".
 func Caller(ctx context.Context) string {
 	id, _ := ctx.Value(callerKey{}).(string)
 	return id
 }
 
-// isCaller reports whether a plugin does what is done with a context.
+// isCaller reports whether the plugin is the acting one.
 func (p *Plugin) isCaller(ctx context.Context) bool {
 	id := Caller(ctx)
 	return id != "" && id == p.ID
@@ -33,13 +33,13 @@ func (p *Plugin) isCaller(ctx context.Context) bool {
 
 type roleKey struct{}
 
-// InRole marks calls of an extension point that several roles have as made by one of them.
+// InRole returns a context for calls of an extension point by one of several roles.
 func InRole(ctx context.Context, r role.Role) context.Context {
 	return context.WithValue(ctx, roleKey{}, r)
 }
 
-// RoleOf returns the role that calls extension points with a context: the only one that has all of them, or that of
-// InRole; "" if neither is known.
+// RoleOf returns the role that calls extension points: the only one that all of them have, or that
+// of InRole; "" if neither is known.
 func RoleOf(ctx context.Context, points ...*Point) role.Role {
 	if r, ok := ctx.Value(roleKey{}).(role.Role); ok {
 		return r
@@ -56,8 +56,9 @@ func RoleOf(ctx context.Context, points ...*Point) role.Role {
 
 type behalfKey struct{}
 
-// behalf is somebody on whose request plugins are called, and which request that is: one of a client has a number and a
-// kind, whose texts are made when they are needed, one of an administrator has texts. Requests may be unknown.
+// behalf is the user or administrator for whom plugins are called, with the request: a client's has
+// a number and a kind, whose texts are made on demand, an administrator's has texts. The request
+// may be unknown.
 type behalf struct {
 	somebody  somebody
 	hasNumber bool
@@ -67,19 +68,19 @@ type behalf struct {
 	admin     *adminRequest
 }
 
-// adminRequest is a request of an administrator because of which plugins are called.
+// adminRequest is an administrator's request for which plugins are called.
 type adminRequest struct{ id, operation string }
 
-// somebody is the kind of those on whose request plugins are called.
+// somebody is the kind of requester for whom plugins are called.
 type somebody uint8
 
 const (
-	nobody somebody = iota // A request of somebody who is not known.
+	nobody somebody = iota // The requester is unknown.
 	user
 	administrator
 )
 
-// cause returns what decides whether calls on behalf of b are recorded.
+// cause returns what decides whether calls for b are recorded.
 func (b *behalf) cause() (c trace.Cause) {
 	if b == nil {
 		return c
@@ -96,7 +97,7 @@ func (b *behalf) cause() (c trace.Cause) {
 	return c
 }
 
-// tell tells a subject on whose behalf the call is made.
+// tell sets the fields of a subject about the requester.
 func (b *behalf) tell(s *trace.Subject) {
 	if b == nil {
 		return
@@ -116,8 +117,8 @@ func (b *behalf) tell(s *trace.Subject) {
 	}
 }
 
-// behalfContext is a context with a behalf. It is made for every request while calls are recorded: context.WithValue would
-// need memory for both apart.
+// behalfContext is a context with a behalf. It is made for every request while calls are recorded:
+// context.WithValue would allocate twice.
 type behalfContext struct {
 	context.Context
 	behalf
@@ -131,14 +132,14 @@ func (c *behalfContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// behalfOf returns on whose request something is done with a context; nil if that is not known.
+// behalfOf returns for whom plugins are called, or nil if that is unknown.
 func behalfOf(ctx context.Context) *behalf {
 	b, _ := ctx.Value(behalfKey{}).(*behalf)
 	return b
 }
 
-// ForUser marks calls of plugins as made because of a request of a user. A context that tells which request of the user it
-// is goes on to tell so.
+// ForUser returns a context for calls of plugins for a user's request. It keeps a more specific
+// request of the same user.
 func ForUser(ctx context.Context, id int64) context.Context {
 	if b := behalfOf(ctx); b != nil && b.hasNumber && b.id == id {
 		return ctx
@@ -146,18 +147,18 @@ func ForUser(ctx context.Context, id int64) context.Context {
 	return &behalfContext{ctx, behalf{somebody: user, id: id}}
 }
 
-// ForRequest marks calls of plugins as made because of a certain request of a user.
+// ForRequest returns a context for calls of plugins for a certain request of a user.
 func ForRequest(ctx context.Context, userID, requestID int64, kind wire.Kind) context.Context {
 	return &behalfContext{ctx, behalf{somebody: user, id: userID, hasNumber: true, number: requestID, kind: kind}}
 }
 
-// ForAdmin marks calls of plugins as made because of a request of an administrator.
+// ForAdmin returns a context for calls of plugins for an administrator's request.
 func ForAdmin(ctx context.Context, id int64) context.Context {
 	return &behalfContext{ctx, behalf{somebody: administrator, id: id}}
 }
 
-// ForAdminRequest marks calls of plugins as made because of a certain request of an administrator, who is nil if the
-// request was not authenticated.
+// ForAdminRequest returns a context for calls of plugins for a certain request of an administrator;
+// adminID is nil if it was not authenticated.
 func ForAdminRequest(ctx context.Context, adminID *int64, requestID, operation string) context.Context {
 	b := behalf{admin: &adminRequest{requestID, operation}}
 	if adminID != nil {
@@ -166,7 +167,7 @@ func ForAdminRequest(ctx context.Context, adminID *int64, requestID, operation s
 	return &behalfContext{ctx, b}
 }
 
-// SameBehalf returns ctx on behalf of those for whom a call is made.
+// SameBehalf returns ctx with the requester of the context call.
 func SameBehalf(ctx, call context.Context) context.Context {
 	if b := behalfOf(call); b != nil {
 		return &behalfContext{ctx, *b}
@@ -174,7 +175,7 @@ func SameBehalf(ctx, call context.Context) context.Context {
 	return ctx
 }
 
-// OnBehalfOf returns on whose request something is done with a context: "user 12" or "admin 3"; "" if that is not known.
+// OnBehalfOf returns for whom plugins are called: "user 12" or "admin 3"; "" if that is unknown.
 func OnBehalfOf(ctx context.Context) string {
 	b := behalfOf(ctx)
 	switch {

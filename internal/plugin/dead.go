@@ -7,24 +7,26 @@ import (
 	"errors"
 )
 
-// ErrDead is in the chain of the error of every call of a module that can run nothing any more, because what runs it
-// is broken. Only loading the plugin anew helps.
+// ErrDead is in the chain of every call's error once a module is broken and can run nothing. Only
+// reloading the plugin helps.
 var ErrDead = errors.New("the plugin is dead")
 
-// ErrInterrupted is in the chain of the error of a call that was under way when what ran it ended, or that waited in vain
-// for the next one. The host starts that anew by itself; whether the call has done its work is not known. Such a call says
-// nothing of its plugin, because another one may have ended what runs both.
+// ErrInterrupted is in the chain of a call's error if the process that ran it ended during the
+// call, or did not restart in time. The host restarts it by itself; whether the call took effect is
+// unknown. It does not count as a failure of its plugin, because another one may have ended the
+// shared process.
 var ErrInterrupted = errors.New("the call was interrupted")
 
-// NoteRestart notes that a call waits until what runs its plugin is started anew. If the call takes too long then, its error
-// has ErrInterrupted in its chain. A host calls it with the context of the call; other contexts are ignored.
+// NoteRestart records that a call waits for a restart of the process that runs its plugin. If the
+// call times out, its error then has ErrInterrupted in its chain. A host passes the context of the
+// call; other contexts are ignored.
 func NoteRestart(ctx context.Context) {
 	if l := limitedOf(ctx); l != nil {
 		l.restarted.Store(true)
 	}
 }
 
-// A restartError is a call that took too long after it had waited for a restart.
+// A restartError is a time-out of a call that waited for a restart.
 type restartError struct{ timeout error }
 
 func (e *restartError) Error() string {

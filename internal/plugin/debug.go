@@ -8,8 +8,8 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Debug lets debuggers attach to a plugin, or no longer. It is loaded anew for that, in the state that it has, without a
-// call lost. It lasts until the plugin is replaced.
+// Debug enables or disables debugging of a plugin. It reloads the plugin in its current state,
+// without losing calls. The setting lasts until the plugin is replaced.
 func (m *Manager) Debug(ctx context.Context, id string, on bool) (*Plugin, error) {
 	p, ok := m.Find(id)
 	if !ok {

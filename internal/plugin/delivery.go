@@ -14,20 +14,24 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// A DeliveryInfo is what this node knows of the delivery of events to an extension that gets each of them at least once.
+// A DeliveryInfo is the state, on this node, of the delivery of events to an extension that
+// receives each at least once.
 type DeliveryInfo struct {
-	// Node is the node that brings events to the extension; "" if none does yet.
+	// Node is the node that delivers events to the extension; "" if there is none yet.
 	Node string
-	// Position is the last event that it has got, Waiting how many follow at most, Lost how many were dropped before it got them.
+	// Position is the last delivered event, Waiting the maximum number of events after it, Lost the
+	// number of events dropped before delivery.
 	Position, Waiting, Lost int64
-	// Delivered is how many this node has brought to it, Failures how many calls have failed in a row.
+	// Delivered is how many events this node has delivered, Failures how many calls have failed in
+	// a row.
 	Delivered, Failures int64
-	// LastError is why the last call failed, and Next when it is repeated; both are zero if it did not fail.
+	// LastError is why the last call failed, and Next when it is retried; both are zero if it
+	// succeeded.
 	LastError string
 	Next      time.Time
 }
 
-// deliveries has what is known of the consumers of this process.
+// deliveries are the states of the consumers of this process.
 type deliveries struct {
 	mu   sync.Mutex
 	info map[store.EventConsumer]DeliveryInfo
@@ -48,7 +52,7 @@ func (d *deliveries) forget(c store.EventConsumer) {
 	delete(d.info, c)
 }
 
-// of returns what is known of an extension, nil if it is no consumer that is served.
+// of returns the state of an extension's delivery, or nil if it is not being served.
 func (d *deliveries) of(b *member) *DeliveryInfo {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,12 +62,12 @@ func (d *deliveries) of(b *member) *DeliveryInfo {
 	return nil
 }
 
-// consumer is the extension as the store knows it.
+// consumer returns the key of the extension in the store.
 func (m *member) consumer() store.EventConsumer {
 	return store.EventConsumer{PluginID: m.plugin.ID, Extension: m.Class()}
 }
 
-// consumers are the extensions that get events at least once and are started.
+// consumers returns the started extensions that receive events at least once.
 func (cs *Calls) consumers() (list []store.EventConsumer) {
 	for _, b := range (*cs.table.Load())[DomainEventConsumer] {
 		if !b.candidate && b.started.Load() && b.Implements(ConsumeDomainEvents) {
@@ -85,7 +89,7 @@ func (cs *Calls) findConsumer(c store.EventConsumer) *member {
 	return nil
 }
 
-// consume brings events to an extension.
+// consume delivers events to an extension.
 func (cs *Calls) consume(ctx context.Context, c store.EventConsumer, events []DomainEvent) error {
 	b := cs.findConsumer(c)
 	if b == nil {
@@ -94,15 +98,15 @@ func (cs *Calls) consume(ctx context.Context, c store.EventConsumer, events []Do
 	return cs.tellOne(InRole(ctx, role.Service), b, ConsumeDomainEvents, cs.boundsOf(ConsumeDomainEvents), []any{events})
 }
 
-// TellEvents tells the extensions that get events at most once, and waits for none of them.
+// TellEvents delivers events to the extensions that receive them at most once, without waiting.
 func (cs *Calls) TellEvents(ctx context.Context, events []DomainEvent) {
 	ctx, span := startDelivery(ctx, "AT_MOST_ONCE", len(events))
 	defer span.End()
 	cs.Tell(ctx, HandleDomainEvents, events)
 }
 
-// startDelivery begins the span of a delivery of events. It is the first of its trace, because it may be about the
-// transactions of many requests.
+// startDelivery begins the root span of a delivery of events. It has no parent, because it may
+// contain the transactions of many requests.
 func startDelivery(ctx context.Context, mode string, events int) (context.Context, telemetry.Span) {
 	ctx, span := telemetry.Start(ctx, "deliver events", telemetry.Internal)
 	if span.On() {

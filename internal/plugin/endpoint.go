@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/permission"
 )
 
-// EndpointRoot is the path below which all endpoints are, each below the escaped id of its plugin.
+// EndpointRoot is the parent path of all endpoints, each below the escaped id of its plugin.
 const EndpointRoot = "/plugins/endpoints/"
 
 // The limits of endpoints.
@@ -31,37 +31,38 @@ const (
 	maxEndpointRun = 10 * time.Minute
 )
 
-// ServeEndpoint calls the handler of an endpoint. No extension point has it: it is called of extensions that are
-// Endpointed, with the *Endpoint, an *EndpointRequest and, if the endpoint declares a content type, an EndpointOutput. Its
-// result is a json.RawMessage; endpoints with a content type have none.
+// ServeEndpoint calls the handler of an endpoint. It belongs to no extension point: it is called on
+// Endpointed extensions, with the *Endpoint, an *EndpointRequest and, if the endpoint declares a
+// content type, an EndpointOutput. Its result is a json.RawMessage; endpoints with a content type
+// have none.
 var ServeEndpoint = &Method{Point: &Point{Name: "Endpoint"}, Name: "serve", Mode: Only, Failure: Refuse}
 
-// An Endpointed is an extension that can have endpoints. Its Call takes ServeEndpoint.
+// An Endpointed is an extension that may have endpoints. Its Call supports ServeEndpoint.
 type Endpointed interface {
-	// Endpoints returns the endpoints, which never change.
+	// Endpoints returns the endpoints, which are immutable.
 	Endpoints() []*Endpoint
 }
 
-// An Endpoint is an operation of the admin interface that an extension serves. It is never changed.
+// An Endpoint is an operation of the admin interface that an extension implements. It is immutable.
 type Endpoint struct {
-	// Handler is the name of the function that serves it. It tells endpoints of a plugin apart.
+	// Handler is the name of the function that serves it, unique in a plugin.
 	Handler string
 	Method  string
-	// Path is below that of the plugin, and begins with a slash. Its segments are literal or parameters in braces, whose types
-	// are those of the properties of Query.
+	// Path is relative to the plugin's and begins with a slash. Its segments are literal or
+	// parameters in braces, whose types are those of the properties of Query.
 	Path                 string
 	Summary, Description string
 	Permission           permission.Permission
-	// Query, Body and Result are what the endpoint takes and gives; nil is nothing that was declared. Query is the schema of
-	// an object whose properties are the parameters in the query and in the path.
+	// Query, Body and Result are the schemas of input and result; nil means undeclared. Query
+	// describes an object whose properties are the parameters in the query and in the path.
 	Query, Body, Result *ValueSchema
-	// ContentType is that of answers that are no JSON in an envelope; "" are those that are.
+	// ContentType is the content type of responses; "" means JSON in an envelope.
 	ContentType string
-	// Timeout is how long one request may take; 0 is what the settings say.
+	// Timeout is the time limit of one request; 0 means the setting.
 	Timeout time.Duration
 }
 
-// endpointDeclaration is an endpoint as plugins declare it, in any language.
+// endpointDeclaration is a plugin's declaration of an endpoint, in any language.
 type endpointDeclaration struct {
 	Handler       string          `json:"handler"`
 	Method        string          `json:"method"`
@@ -76,7 +77,8 @@ type endpointDeclaration struct {
 	TimeoutMillis int64           `json:"timeoutMillis"`
 }
 
-// ParseEndpoints reads the endpoints of an extension from JSON. Errors are sentences for the author of the plugin.
+// ParseEndpoints parses the endpoints of an extension from JSON. Errors are sentences for the
+// author of the plugin.
 func ParseEndpoints(text []byte) ([]*Endpoint, error) {
 	var declared []endpointDeclaration
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -171,7 +173,7 @@ func (e *Endpoint) checkContentType() error {
 	return nil
 }
 
-// collision refuses endpoints of which two cannot be told apart.
+// collision returns an error if two endpoints are ambiguous.
 func collision(list []*Endpoint) error {
 	for i, e := range list {
 		for _, other := range list[:i] {
@@ -186,13 +188,13 @@ func collision(list []*Endpoint) error {
 	return nil
 }
 
-// FullPath is the path of an endpoint of a plugin, as it stands in a URL but for its parameters.
+// FullPath returns the path of an endpoint of a plugin in URLs, with its parameters in braces.
 func (e *Endpoint) FullPath(pluginID string) string { return endpointPrefix(pluginID) + e.Path }
 
-// endpointPrefix is the path below which the endpoints of a plugin are.
+// endpointPrefix returns the parent path of a plugin's endpoints.
 func endpointPrefix(pluginID string) string { return EndpointRoot + url.PathEscape(pluginID) }
 
-// unsafeInOperation is what the id of an operation has an underscore for.
+// unsafeInOperation are characters that an operation id replaces by underscores.
 var unsafeInOperation = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // OperationID is the id of the operation in the OpenAPI document and in audit records.
@@ -200,7 +202,7 @@ func (e *Endpoint) OperationID(pluginID string) string {
 	return "plugin_" + unsafeInOperation.ReplaceAllString(pluginID, "_") + "_" + unsafeInOperation.ReplaceAllString(e.Handler, "_")
 }
 
-// endpoints are those of all extensions of a plugin.
+// endpoints returns those of all extensions of a plugin.
 func (p *Plugin) endpoints() (list []*Endpoint) {
 	for _, b := range p.members {
 		list = append(list, b.endpoints()...)
@@ -208,7 +210,7 @@ func (p *Plugin) endpoints() (list []*Endpoint) {
 	return list
 }
 
-// endpoints are those of the extension.
+// endpoints returns those of the extension.
 func (m *member) endpoints() []*Endpoint {
 	if x, ok := m.Extension.(Endpointed); ok {
 		return x.Endpoints()
@@ -216,7 +218,7 @@ func (m *member) endpoints() []*Endpoint {
 	return nil
 }
 
-// checkEndpoints refuses a plugin whose endpoints cannot be told apart or reached.
+// checkEndpoints returns an error if a plugin's endpoints are ambiguous or unreachable.
 func (p *Plugin) checkEndpoints() error {
 	list := p.endpoints()
 	if len(list) > 0 && (p.ID == "." || p.ID == "..") {
@@ -225,7 +227,7 @@ func (p *Plugin) checkEndpoints() error {
 	return collision(list)
 }
 
-// collides says which endpoints of two plugins cannot be told apart; "" if all can.
+// collides returns which endpoints of two plugins are ambiguous; "" if none are.
 func (p *Plugin) collides(other *Plugin) string {
 	for _, theirs := range other.endpoints() {
 		for _, e := range p.endpoints() {

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// endpointPath is the rule for paths of endpoints: segments that are literal, or a parameter in braces.
+// endpointPath is the pattern of endpoint paths: segments that are literal, or a parameter in
+// braces.
 var endpointPath = regexp.MustCompile(`^(/([A-Za-z0-9_~-][A-Za-z0-9._~-]*|\{[A-Za-z_][A-Za-z0-9_]*\}))+$`)
 
-// parameterIn is the name of the parameter that a segment of a path is; "" if it is literal.
+// parameterIn returns the name of a segment's parameter; "" if it is literal.
 func parameterIn(segment string) string {
 	if name, ok := strings.CutPrefix(segment, "{"); ok {
 		return strings.TrimSuffix(name, "}")
@@ -20,7 +21,7 @@ func parameterIn(segment string) string {
 	return ""
 }
 
-// pathParameters are the names of the parameters in the path.
+// pathParameters returns the names of the parameters in the path.
 func (e *Endpoint) pathParameters() (names []string) {
 	for segment := range strings.SplitSeq(e.Path, "/") {
 		if name := parameterIn(segment); name != "" {
@@ -30,7 +31,8 @@ func (e *Endpoint) pathParameters() (names []string) {
 	return names
 }
 
-// checkPath refuses parameters of the path that have no type, or none that a segment can have.
+// checkPath returns an error for path parameters without type, or with one that a segment cannot
+// have.
 func (e *Endpoint) checkPath() error {
 	seen := map[string]bool{}
 	for _, name := range e.pathParameters() {
@@ -48,7 +50,8 @@ func (e *Endpoint) checkPath() error {
 	return nil
 }
 
-// match returns the values of the parameters in an escaped path, and whether the path is one of the endpoint.
+// match returns the values of the parameters in an escaped path; ok is false if the path does not
+// match.
 func (e *Endpoint) match(path string) (values map[string]string, ok bool) {
 	if !strings.Contains(e.Path, "{") {
 		return nil, path == e.Path
@@ -75,8 +78,8 @@ func (e *Endpoint) match(path string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// covers says of two paths whether some path matches both, and which of them is more specific: the one that is literal
-// where the other has a parameter. Neither is if both are somewhere, or nowhere.
+// covers reports whether some path matches both paths, and which of them is more specific: the one
+// that is literal where the other has a parameter. If that is mixed, or never the case, neither is.
 func covers(a, b string) (both, aIsMore, bIsMore bool) {
 	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
 	if len(as) != len(bs) {
@@ -96,8 +99,8 @@ func covers(a, b string) (both, aIsMore, bIsMore bool) {
 	return true, aIsMore, bIsMore
 }
 
-// clash refuses two endpoints whose paths cannot be told apart. As in Go's http.ServeMux, a path that is more specific than
-// another one takes the requests that match both.
+// clash returns an error for two endpoints with ambiguous paths. As in Go's http.ServeMux, a more
+// specific path gets the requests that match both.
 func (e *Endpoint) clash(other *Endpoint) error {
 	both, more, less := covers(e.Path, other.Path)
 	switch {
@@ -116,7 +119,7 @@ func (e *Endpoint) clash(other *Endpoint) error {
 	}
 }
 
-// parameters joins the parameters in the path to those in the query.
+// parameters merges the path parameters into those of the query.
 func (in EndpointInput) parameters() (map[string][]string, []string) {
 	if len(in.Path) == 0 {
 		return in.Query, nil

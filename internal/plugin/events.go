@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// eventInterval is how often each node looks for consumers, and for events of other nodes.
+	// eventInterval is how often each node polls for consumers, and for events of other nodes.
 	eventInterval = time.Second
-	// eventBatch is how many events a consumer gets at once.
+	// eventBatch is the maximum number of events per call of a consumer.
 	eventBatch = 100
-	// eventLease is how long a node has the right to bring events to a consumer, besides the time of a call; it is renewed when
-	// half of it is over.
+	// eventLease is the duration of a node's lease of a consumer, in addition to the time of a
+	// call; it is renewed after half of it.
 	eventLease = 15 * time.Second
-	// eventSettling is the first pause before events are looked for again that wait for the end of transactions; each further
+	// eventSettling is the first pause while events wait for the end of transactions; each further
 	// one is twice as long, up to eventInterval.
 	eventSettling = 5 * time.Millisecond
 )
 
-// Events brings what the rules changed to extensions: at most once, right after the commit, and at least once, from the
-// outbox in the store, which is written only while there is a consumer in the cluster.
+// Events delivers changes to extensions: at most once, right after the commit, and at least once,
+// from the outbox in the store, which is only written while the cluster has a consumer.
 type Events struct {
 	db      *store.DB
 	manager *Manager
@@ -40,7 +40,7 @@ type Events struct {
 	owner    func() string
 	settings func() config.PluginEvents
 	logger   *slog.Logger
-	// kept says that there may be consumers, here or on other nodes.
+	// kept is true if there may be consumers, here or on other nodes.
 	kept atomic.Bool
 
 	mu sync.Mutex
@@ -50,13 +50,14 @@ type Events struct {
 	work    sync.WaitGroup
 }
 
-// eventWorker brings events to one consumer.
+// eventWorker delivers events to one consumer.
 type eventWorker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// NewEvents returns what brings events to the extensions of a manager. Until Run has looked for consumers, events are kept.
+// NewEvents returns the event delivery for the extensions of a manager. Until Run has read the
+// consumers, events are stored.
 func NewEvents(db *store.DB, m *Manager, owner func() string, settings func() config.PluginEvents, logger *slog.Logger) *Events {
 	e := &Events{
 		db: db, manager: m, owner: owner, settings: settings, logger: logger,
@@ -95,7 +96,7 @@ func domainEvents(events []store.Event) []DomainEvent {
 	return list
 }
 
-// Run brings events to consumers until ctx ends, and lets other nodes do so then.
+// Run delivers events to consumers until ctx ends, and then releases its leases.
 func (e *Events) Run(ctx context.Context) error {
 	ticker := time.NewTicker(eventInterval)
 	defer ticker.Stop()
@@ -110,12 +111,12 @@ func (e *Events) Run(ctx context.Context) error {
 	return nil
 }
 
-// look notices whether there are consumers, and begins to serve those of this process.
+// look reads the consumers, and starts serving those of this process.
 func (e *Events) look(ctx context.Context) {
 	mine := e.manager.Calls.consumers()
 	err := e.db.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		kept, err := store.HasEventConsumers(ctx, r)
-		e.kept.Store(kept || err != nil || len(mine) > 0) // What nobody needs is deleted later.
+		e.kept.Store(kept || err != nil || len(mine) > 0) // Unneeded events are deleted later.
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -142,7 +143,7 @@ func (e *Events) look(ctx context.Context) {
 	}
 }
 
-// serve brings events to a consumer as long as it is started, and lets other nodes do so then.
+// serve delivers events to a consumer while it is started, and then releases the lease.
 func (e *Events) serve(ctx context.Context, c store.EventConsumer) {
 	d := &delivery{Events: e, consumer: c}
 	defer d.release(ctx)
@@ -162,7 +163,7 @@ func (e *Events) serve(ctx context.Context, c store.EventConsumer) {
 			wait, news = retryDelay(d.failures), nil
 			d.failures++
 		case wait < eventInterval:
-			news = nil // They do not help those that wait for the end of transactions.
+			news = nil // They do not affect events that wait for the end of transactions.
 		}
 		e.manager.deliveries.note(c, d.info(time.Now().Add(wait), err))
 		d.pause(ctx, wait, news)
@@ -170,29 +171,30 @@ func (e *Events) serve(ctx context.Context, c store.EventConsumer) {
 	e.manager.deliveries.forget(c)
 }
 
-// delivery is how far a node is that brings events to a consumer.
+// delivery is the progress of delivering events to a consumer.
 type delivery struct {
 	*Events
 	consumer store.EventConsumer
-	// lease is until when this node brings them; it is zero while it does not.
+	// lease is the end of this node's lease; zero without one.
 	lease time.Time
-	// claimed says that it has had a lease which it may still have in the store.
+	// claimed is true if this node may have a lease in the store.
 	claimed bool
 	place   store.EventPosition
 	mark    store.EventMark
-	// settling is how often the outbox was not complete up to the mark.
+	// settling is how often the outbox was incomplete at the mark.
 	settling  int
 	failures  int
 	delivered int64
 }
 
-// step brings the next events to the consumer, if this node is to do so. It returns how long to wait.
+// step delivers the next events to the consumer, if this node has the lease. It returns how long to
+// wait.
 func (d *delivery) step(ctx context.Context) (wait time.Duration, err error) {
 	if mine, err := d.hold(ctx); err != nil || !mine {
 		return eventInterval, err
 	}
 	if d.failures > 0 {
-		d.mark = store.EventMark{} // Meanwhile more may wait.
+		d.mark = store.EventMark{} // More may have arrived meanwhile.
 	}
 	var events []store.Event
 	complete := false
@@ -221,7 +223,7 @@ func (d *delivery) step(ctx context.Context) (wait time.Duration, err error) {
 	return 0, d.deliver(ctx, events)
 }
 
-// deliver brings events to the consumer and notes that it has got them.
+// deliver delivers events to the consumer and advances its position.
 func (d *delivery) deliver(ctx context.Context, events []store.Event) error {
 	last := events[len(events)-1].ID
 	ctx, span := startDelivery(ctx, "AT_LEAST_ONCE", len(events))
@@ -239,7 +241,7 @@ func (d *delivery) deliver(ctx context.Context, events []store.Event) error {
 	return d.move(ctx, last)
 }
 
-// hold makes this node the one that brings events to the consumer, and reports whether it is.
+// hold acquires or renews the lease of the consumer, and reports whether this node has it.
 func (d *delivery) hold(ctx context.Context) (bool, error) {
 	now := time.Now()
 	if d.lease.Sub(now) >= eventLease/2 {
@@ -257,7 +259,7 @@ func (d *delivery) hold(ctx context.Context) (bool, error) {
 	}
 	if found && d.place.Owner != d.owner() && !d.place.LeaseDate.Before(now) {
 		d.lease, d.claimed = time.Time{}, false
-		return false, nil // Another node does.
+		return false, nil // Another node has it.
 	}
 	until, mine := d.until(now), false
 	d.claimed = true
@@ -278,19 +280,19 @@ func (d *delivery) hold(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// until is until when a node may bring events to a consumer.
+// until returns the end of a new lease.
 func (d *delivery) until(now time.Time) time.Time {
 	return now.Add(eventLease + d.manager.Calls.boundsOf(ConsumeDomainEvents).time)
 }
 
-// move notes what the consumer has got.
+// move advances the position of the consumer.
 func (d *delivery) move(ctx context.Context, position int64) error {
 	until, mine := d.until(time.Now()), false
 	err := d.db.Write(ctx, func(ctx context.Context, tx store.Tx) (err error) {
 		mine, err = store.MoveEvents(ctx, tx, d.consumer, d.owner(), position, until)
 		return err
 	})
-	if err != nil || !mine { // It is looked up anew where the consumer is.
+	if err != nil || !mine { // The position is read again.
 		d.lease = time.Time{}
 		return store.Code(err)
 	}
@@ -298,8 +300,8 @@ func (d *delivery) move(ctx context.Context, position int64) error {
 	return nil
 }
 
-// pause waits for a time, or until there is news, ctx ends or the extension is not started any more. The lease is renewed
-// meanwhile, so that no other node tries more often.
+// pause waits for a time, or until there is news, ctx ends or the extension is stopped. It renews
+// the lease meanwhile, so that other nodes do not retry sooner.
 func (d *delivery) pause(ctx context.Context, wait time.Duration, news <-chan struct{}) {
 	for end := time.Now().Add(wait); ; {
 		left := time.Until(end)
@@ -316,13 +318,13 @@ func (d *delivery) pause(ctx context.Context, wait time.Duration, news <-chan st
 		timer.Stop()
 		if !d.lease.IsZero() {
 			if _, err := d.hold(ctx); err != nil {
-				return // The next step says so.
+				return // The next step reports it.
 			}
 		}
 	}
 }
 
-// release lets other nodes bring events to the consumer.
+// release ends the lease of the consumer.
 func (d *delivery) release(ctx context.Context) {
 	if !d.claimed {
 		return
@@ -337,7 +339,7 @@ func (d *delivery) release(ctx context.Context) {
 	}
 }
 
-// info is what there is to know of the delivery. next is when is looked for events again.
+// info returns the state of the delivery. next is the time of the next step.
 func (d *delivery) info(next time.Time, err error) DeliveryInfo {
 	info := DeliveryInfo{
 		Node: d.place.Owner, Position: d.place.Position, Lost: d.place.Lost, Waiting: max(d.mark.Last-d.place.Position, 0),
@@ -352,7 +354,7 @@ func (d *delivery) info(next time.Time, err error) DeliveryInfo {
 	return info
 }
 
-// Removed forgets the position of an extension that is gone for good, and what only it waited for.
+// Removed deletes the position of a removed extension, so that events need not be kept for it.
 func (e *Events) Removed(p *Plugin, extension string) {
 	i := slices.IndexFunc(p.members, func(b *member) bool { return b.Class() == extension && b.Implements(ConsumeDomainEvents) })
 	if i < 0 {
@@ -364,7 +366,7 @@ func (e *Events) Removed(p *Plugin, extension string) {
 	e.mu.Lock()
 	w := e.workers[c]
 	e.mu.Unlock()
-	if w != nil { // It must not claim what is forgotten.
+	if w != nil { // It must not claim the deleted consumer.
 		w.cancel()
 		select {
 		case <-w.done:
@@ -384,7 +386,8 @@ func (e *Events) Removed(p *Plugin, extension string) {
 	}
 }
 
-// Trim deletes events that all consumers have got, or that are kept no longer, and says how many.
+// Trim deletes events that all consumers have received, or that exceed the retention, and returns
+// how many.
 func (e *Events) Trim(ctx context.Context, db store.Writer) (int64, error) {
 	s := e.settings()
 	deleted, lost, err := store.TrimEvents(ctx, e.db, db, store.EventRetention{Since: time.Now().AddDate(0, 0, -int(s.RetentionDays)), Most: s.MaxEvents})

@@ -12,15 +12,15 @@ import (
 	"example.org/app/internal/config"
 )
 
-// An ExcessError is a call that was not made, because the plugin uses more than it may.
+// An ExcessError means that a call was refused because the plugin exceeds its limits.
 type ExcessError struct{ Reason string }
 
 func (e *ExcessError) Error() string { return e.Reason }
 
-// A measure is what is done about a plugin that uses more than it may.
+// A measure is the reaction to a plugin that exceeds its limits.
 type measure int
 
-// The measures, each of which follows the one before if that does not help.
+// The measures, in increasing order; each follows if the previous one does not help.
 const (
 	none measure = iota
 	slow
@@ -29,25 +29,27 @@ const (
 )
 
 const (
-	// excessInterval is how often the usage of plugins is looked at, and excessWindow over how many looks processor time
-	// is averaged. While something is done about a plugin, only what it used since then counts.
+	// excessInterval is the interval of usage checks, and excessWindow the number of checks over
+	// which processor time is averaged. While a measure is in effect, only the usage since then
+	// counts.
 	excessInterval = time.Second
 	excessWindow   = 4
-	// excessLooks is after how many looks in a row the next measure is taken, or the last one lifted.
+	// excessLooks is the number of successive checks after which the next measure is taken, or the
+	// last one lifted.
 	excessLooks = 3
-	// slowTime is how long each call waits of a plugin that is slowed down.
+	// slowTime is the delay of each call of a throttled plugin.
 	slowTime = 100 * time.Millisecond
 	// A plugin whose calls had to be refused maxRefusals times within refusalWindow is quarantined.
 	maxRefusals   = 5
 	refusalWindow = 10 * time.Minute
 )
 
-// excess is how a plugin uses more than it may, and what is done about it.
+// excess is how a plugin exceeds its limits, and the measure in effect.
 type excess struct {
 	// state is read by calls.
 	state atomic.Pointer[excessState]
 
-	// Only who watches the usage uses these.
+	// Only the goroutine that watches the usage uses these.
 	samples     []sample
 	over, under int
 	refusals    []time.Time
@@ -58,13 +60,13 @@ type excessState struct {
 	reason  string
 }
 
-// sample is the processor time that a plugin had used at some time.
+// sample is the processor time that a plugin had used at a time.
 type sample struct {
 	at  time.Time
 	cpu time.Duration
 }
 
-// admit lets a call wait or fail, if that is what is done about the plugin at present.
+// admit delays or refuses a call, depending on the measure in effect.
 func (e *excess) admit(ctx context.Context) error {
 	s := e.state.Load()
 	if s == nil {
@@ -83,7 +85,7 @@ func (e *excess) admit(ctx context.Context) error {
 	}
 }
 
-// exceeded says what a plugin uses more of than it may; "" is nothing.
+// exceeded returns which limit a plugin exceeds; "" if none.
 func (e *excess) exceeded(now time.Time, cpu time.Duration, memory int64, limits config.PluginLimits) string {
 	e.samples = append(e.samples, sample{now, cpu})
 	if len(e.samples) > excessWindow+1 {
@@ -102,7 +104,7 @@ func (e *excess) exceeded(now time.Time, cpu time.Duration, memory int64, limits
 	return ""
 }
 
-// next says what is done about the plugin from now on; changed is false if that is what was done before.
+// next returns the measure from now on; changed is false if it is the same as before.
 func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
 	old := none
 	if s := e.state.Load(); s != nil {
@@ -134,7 +136,7 @@ func (e *excess) next(now time.Time, reason string) (m measure, changed bool) {
 	return m, true
 }
 
-// watchExcess looks at the usage of plugins until the manager is closed.
+// watchExcess checks the usage of plugins until the manager is closed.
 func (r *Recovery) watchExcess() {
 	for r.sleep(excessInterval) {
 		limits := r.settings().Limits
@@ -146,7 +148,7 @@ func (r *Recovery) watchExcess() {
 	}
 }
 
-// curb does something about a plugin if it uses more than it may.
+// curb takes measures if the plugin exceeds its limits.
 func (r *Recovery) curb(p *Plugin, limits config.PluginLimits) {
 	e := &p.excess
 	now := time.Now()

@@ -15,46 +15,46 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// member is an extension in the registry: what a host made, with its life and its record.
+// member is an extension in the registry: the host's extension with its life cycle and its record.
 type member struct {
 	Extension
 	plugin *Plugin
 	life   *life
 	record record
 	logger *slog.Logger
-	// started follows the state, so that a call need not wait for a lock.
+	// started mirrors the state, so that a call needs no lock.
 	started atomic.Bool
 	// since is when it was started or resumed, in nanoseconds since 1970.
 	since atomic.Int64
 	calls gate
-	// broken says that its host cannot run it until it is started there anew.
+	// broken is true if its host cannot run it until it is revived.
 	broken atomic.Bool
-	// waiting says that it is to run as soon as its plugin is granted what it asks for.
+	// waiting is true if it must start once its plugin's grants are complete.
 	waiting atomic.Bool
-	// retrying says that somebody tries to start it again.
+	// retrying is true while retry is trying to start it.
 	retrying atomic.Bool
-	// told counts the calls of an observer that are on their way.
+	// told counts the running observer calls.
 	told atomic.Int64
-	// settings returns the settings that hold; nil if the plugin declares none. known are those that the extension was
-	// started with or told of, as JSON; only its hooks touch it.
+	// settings returns the effective settings; nil if the plugin declares none. known are those
+	// that the extension has, as JSON; only its hooks use it.
 	settings func() (map[string]any, error)
 	known    string
 }
 
-// newMember takes an extension in the state Loaded.
+// newMember returns a member in the state Loaded.
 func newMember(p *Plugin, e Extension, hookTimeout func() time.Duration, logger *slog.Logger) *member {
 	m := &member{Extension: e, plugin: p, logger: logger.With("plugin", p.ID, "version", p.Version, "extension", e.Class())}
 	m.record.meter = &p.meter
 	m.life = &life{run: m.runHook, timeout: hookTimeout, state: Loaded, down: m.isDown, recover: m.recover, changed: func(from, to State) {
 		m.since.Store(time.Now().UnixNano())
 		m.started.Store(to == Started)
-		m.record.quarantine("") // It runs, or nobody wants it to.
+		m.record.quarantine("") // It runs, or is not meant to.
 		m.logger.Info("extension changed its state", "from", string(from), "to", string(to))
 	}}
 	return m
 }
 
-// runHook runs a hook. An extension is not started with settings that are not valid, and is told of valid ones only.
+// runHook runs a hook. An extension is not started with invalid settings, and only gets valid ones.
 func (m *member) runHook(ctx context.Context, h Hook) error {
 	return m.guard(ctx, h, func(ctx context.Context) error {
 		if h == Start || h == Resume {
@@ -72,7 +72,7 @@ func (m *member) runHook(ctx context.Context, h Hook) error {
 	})
 }
 
-// learn notes the settings that hold, and reports whether they are new to the extension.
+// learn reads the effective settings, and reports whether they are new to the extension.
 func (m *member) learn() (news bool, err error) {
 	values, err := m.settings()
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *member) learn() (news bool, err error) {
 	return news, nil
 }
 
-// guard runs what a hook stands for, notes how it failed, and keeps a panic of the host from going further.
+// guard runs the body of a hook, records failures and recovers panics of the host.
 func (m *member) guard(ctx context.Context, h Hook, run func(context.Context) error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -100,16 +100,16 @@ func (m *member) guard(ctx context.Context, h Hook, run func(context.Context) er
 	return run(ctx)
 }
 
-// takesPart reports whether calls of the method come to the extension now. Those of one that should run and cannot do,
-// and fail: what it might have refused must not pass.
+// takesPart reports whether the method is called on this extension now. That includes an extension
+// that is down: its calls fail, because what it might have refused must not pass.
 func (m *member) takesPart(method *Method) bool {
 	return (m.started.Load() || m.isDown()) && m.Implements(method)
 }
 
-// isDown reports whether the extension cannot run although it should.
+// isDown reports whether the extension should run and cannot.
 func (m *member) isDown() bool { return m.record.down.Load() != nil }
 
-// recover lets an extension run again that is started and could not. One that its host lost is started there anew.
+// recover makes a started extension run again. One that its host lost is revived.
 func (m *member) recover(ctx context.Context) error {
 	if m.plugin.dead.Load() {
 		return ErrDead
@@ -128,19 +128,19 @@ func (m *member) recover(ctx context.Context) error {
 	return nil
 }
 
-// An UnavailableError is a call of an extension that should run and cannot.
+// An UnavailableError means that an extension should run and cannot.
 type UnavailableError struct{ Reason string }
 
 func (e *UnavailableError) Error() string { return "the extension cannot run: " + e.Reason }
 
-// errRetired means that the extension was replaced while it was about to be called.
+// errRetired means that the extension was replaced before its call began.
 var errRetired = errors.New("the extension was replaced")
 
-// ErrRetired is the error of a call that a module had held back and has not begun when it was retired. Its successor is
-// called instead, if there is one.
+// ErrRetired is returned for a call that a module had held back when it was retired. Its successor
+// is called instead, if there is one.
 var ErrRetired = errRetired
 
-// A CrowdedError is a call that was not made, because too many of the plugin are under way.
+// A CrowdedError means that a call was refused because too many calls of the plugin are running.
 type CrowdedError struct{ Limit int64 }
 
 func (e *CrowdedError) Error() string {
@@ -195,7 +195,7 @@ func (m *member) call(ctx context.Context, method *Method, b bounds, args []any,
 	return m.Call(limited, method, args, result)
 }
 
-// gate counts calls that are running, and can be closed for good.
+// gate counts running calls, and can be closed for good.
 type gate struct {
 	// state is twice the number of calls, and one more if the gate is closed.
 	state atomic.Int64
@@ -222,13 +222,13 @@ func (g *gate) leave() {
 	}
 }
 
-// count is how many calls are inside.
+// count returns the number of calls inside.
 func (g *gate) count() int { return int(g.state.Load() >> 1) }
 
-// isClosed reports whether no more calls are let in.
+// isClosed reports whether the gate is closed.
 func (g *gate) isClosed() bool { return g.state.Load()&1 != 0 }
 
-// closing is the channel that is closed when the last call has left.
+// closing returns the channel that is closed when the last call has left.
 func (g *gate) closing() chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -238,7 +238,7 @@ func (g *gate) closing() chan struct{} {
 	return g.idle
 }
 
-// close lets no more calls in and waits for those that are, until the context ends.
+// close closes the gate and waits for the calls inside, until the context ends.
 func (g *gate) close(ctx context.Context) {
 	idle := g.closing()
 	if g.state.Or(1) == 0 {

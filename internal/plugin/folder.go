@@ -21,57 +21,59 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// networkPrefix begins the names of files in the folder that came over the network.
+// networkPrefix is the prefix of files in the folder that were downloaded.
 const networkPrefix = "_network_."
 
-// suffixes are what the names of plugins end in.
+// suffixes maps file suffixes to languages.
 var suffixes = map[string]Language{".jar": Java, ".js": JavaScript}
 
-// languageOf goes by the end of a name.
+// languageOf returns the language for the suffix of a name.
 func languageOf(name string) (Language, bool) {
 	l, ok := suffixes[filepath.Ext(name)]
 	return l, ok
 }
 
-// testSuffix ends the names of files with tests of a plugin, which lie beside it and are no plugins.
+// testSuffix is the suffix of plugin tests, which are beside the plugins and are not loaded.
 const testSuffix = ".test.js"
 
-// maxFile bounds the size of a plugin.
+// maxFile is the maximum size of a plugin.
 const maxFile = 256 << 20
 
-// A Folder is where the plugins of an operator lie: files directly in it that end in .js or .jar, except tests.
+// A Folder is the operator's folder of plugins: files directly in it that end in .js or .jar,
+// except tests.
 type Folder struct {
 	manager *Manager
 	dir     string
 	logger  *slog.Logger
-	// foreign are names that belong to plugins from the network and are loaded by others.
+	// foreign are names of downloaded plugins, which are loaded elsewhere.
 	foreign []string
-	// only is the one file that is loaded; "" is all.
+	// only is the only file to load; "" means all.
 	only string
 
 	mu sync.Mutex
-	// seen has the hash of what was last tried of each file.
+	// seen maps files to the hash of the content last tried.
 	seen map[string][sha256.Size]byte
-	// loading are the files that the server still loads or starts.
+	// loading are the files that are being loaded or started.
 	loading []string
 
-	// listed is closed when Load has noted which files there are: until then all of them would be new to Watch.
+	// listed is closed when Load has listed the files: before, all of them would be new to Watch.
 	listed   chan struct{}
 	listOnce sync.Once
 }
 
-// NewFolder returns the folder, which need not exist before something is loaded from it or saved in it.
+// NewFolder returns the folder, which need not exist until something is loaded from it or saved in
+// it.
 func NewFolder(m *Manager, dir string) *Folder {
 	return &Folder{manager: m, dir: dir, logger: m.opts.Logger, seen: make(map[string][sha256.Size]byte), listed: make(chan struct{})}
 }
 
-// OpenFolder returns the folder, which is made if there is none.
+// OpenFolder returns the folder, creating it if necessary.
 func OpenFolder(m *Manager, dir string) (*Folder, error) {
 	f := NewFolder(m, dir)
 	return f, f.Make()
 }
 
-// Make makes the folder if there is none.
+// Make creates the folder if necessary.
 func (f *Folder) Make() error {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return fmt.Errorf("open the folder of plugins: %w", err)
@@ -79,10 +81,10 @@ func (f *Folder) Make() error {
 	return nil
 }
 
-// Dir is where the folder is.
+// Dir returns the path of the folder.
 func (f *Folder) Dir() string { return f.dir }
 
-// see notes the content of a file and reports whether it is new.
+// see records the content of a file and reports whether it is new.
 func (f *Folder) see(name string, data []byte) bool {
 	sum := sha256.Sum256(data)
 	f.mu.Lock()
@@ -92,7 +94,7 @@ func (f *Folder) see(name string, data []byte) bool {
 	return !known || before != sum
 }
 
-// forget returns the files that were seen and are not among names, and forgets them.
+// forget removes and returns the recorded files that are not among names.
 func (f *Folder) forget(names []string) (gone []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,8 +107,8 @@ func (f *Folder) forget(names []string) (gone []string) {
 	return gone
 }
 
-// noted keeps the reason if a file was not accepted, and forgets an older one if it was. One that is no plugin, as
-// libraries are that lie beside plugins, is passed over.
+// noted records the reason if a file was not accepted, and removes an older one if it was. A file
+// that is no plugin, such as a library, is skipped.
 func (f *Folder) noted(src Source, err error) error {
 	if errors.Is(err, ErrNoPlugin) {
 		f.logger.Info("a file in the folder of plugins is none and is passed over", "file", src.Name)
@@ -121,10 +123,10 @@ func (f *Folder) noted(src Source, err error) error {
 	return err
 }
 
-// Leave makes the folder pass over files that others load.
+// Leave makes the folder skip files that are loaded elsewhere.
 func (f *Folder) Leave(names ...string) { f.foreign = append(f.foreign, names...) }
 
-// Only makes the folder pass over all files but one; "" is all.
+// Only makes the folder skip all files except one; "" means none are skipped.
 func (f *Folder) Only(name string) { f.only = name }
 
 // files lists the plugins in the folder, by name.
@@ -142,7 +144,7 @@ func (f *Folder) files() ([]string, error) {
 	return names, nil
 }
 
-// isFile follows symbolic links: operators keep releases elsewhere.
+// isFile follows symbolic links, because operators keep releases elsewhere.
 func isFile(dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()
@@ -151,7 +153,7 @@ func isFile(dir string, e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// read returns a plugin of the folder.
+// read reads a plugin of the folder.
 func (f *Folder) read(name string) (Source, error) {
 	path := filepath.Join(f.dir, name)
 	src := Source{Name: name, Path: path}
@@ -166,9 +168,9 @@ func (f *Folder) read(name string) (Source, error) {
 	return src, err
 }
 
-// Load loads every plugin of the folder, all at the same time, and each takes its place by the name of its file. The error
-// joins those of single files, each an *apierr.Error; the rest is loaded all the same. Each plugin is started as soon as
-// it is loaded if start says so.
+// Load loads every plugin of the folder concurrently, and orders them by file name. The error joins
+// those of single files, each an *apierr.Error; the other plugins are loaded. If start is true,
+// each plugin is started as soon as it is loaded.
 func (f *Folder) Load(ctx context.Context, start bool) error {
 	defer f.Listed()
 	names, err := f.files()
@@ -197,11 +199,11 @@ func (f *Folder) Load(ctx context.Context, start bool) error {
 	return errors.Join(errs...)
 }
 
-// Listed tells Watch that the files are known that were there when the server started, or that they will not be loaded.
+// Listed tells Watch that the initial files are listed, or will not be loaded.
 func (f *Folder) Listed() { f.listOnce.Do(func() { close(f.listed) }) }
 
-// load loads a plugin when the server starts, and starts it if start says so. note takes the outcome of loading, and placed
-// is called when the place of the plugin is known.
+// load loads a plugin at the start of the server, and starts it if start is true. note receives the
+// result of loading, and placed is called when the place of the plugin is known.
 func (f *Folder) load(ctx context.Context, l Language, src Source, start bool, note func(Source, error) error, placed func()) error {
 	defer f.begin(src.Name)()
 	p, err := f.manager.Load(ctx, l, src)
@@ -212,7 +214,7 @@ func (f *Folder) load(ctx context.Context, l Language, src Source, start bool, n
 	return f.manager.Boot(ctx, p)
 }
 
-// begin notes that a file is being loaded and started, until the returned function is called.
+// begin records that a file is being loaded and started, until end is called.
 func (f *Folder) begin(name string) (end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,24 +226,24 @@ func (f *Folder) begin(name string) (end func()) {
 	}
 }
 
-// Loading returns the files that the server still loads or starts.
+// Loading returns the files that are being loaded or started.
 func (f *Folder) Loading() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(slices.Values(f.loading))
 }
 
-// The ranks of the first plugins of the network and of the folder.
+// The ranks of the first downloaded plugin and of the first one of the folder.
 const (
 	networkRank = 1
 	folderRank  = 1 << 20
 )
 
-// placeTime is at most how long a plugin that is loaded waits for those before it: of two with the same id the first
-// counts. It is a part of the time that the server waits for its plugins.
+// placeTime is how long a loaded plugin waits at most for those before it: of two with the same id
+// the first counts. It is part of the time that the server waits for its plugins.
 const placeTime = 10 * time.Second
 
-// A batch are plugins that are loaded at the same time and keep their order.
+// A batch is a set of plugins that are loaded concurrently and keep their order.
 type batch struct {
 	rank   int
 	wait   time.Duration
@@ -257,10 +259,10 @@ func (f *Folder) newBatch(rank, n int) *batch {
 	return b
 }
 
-// done tells that the ith plugin has its place, or gets none.
+// done records that the i-th plugin has its place, or gets none.
 func (b *batch) done(i int) { close(b.placed[i]) }
 
-// place gives the ith plugin its place.
+// place sets the place of the i-th plugin.
 func (b *batch) place(i int, src Source) Source {
 	src.rank = b.rank + i
 	src.turn = func(ctx context.Context) {
@@ -279,11 +281,12 @@ func (b *batch) place(i int, src Source) Source {
 	return src
 }
 
-// settle is how long the folder must be quiet before it is read, because files are seldom written at once.
+// settle is how long the folder must be unchanged before it is read, because files are seldom
+// written at once.
 const settle = 200 * time.Millisecond
 
-// Watch follows changes of the folder until the context ends: new plugins are loaded and started, changed ones
-// replaced, and those whose file is gone removed. It begins when the files are listed.
+// Watch follows changes of the folder until the context ends: new plugins are loaded and started,
+// changed ones replaced, and those without file removed. It begins when the files are listed.
 func (f *Folder) Watch(ctx context.Context) error {
 	select {
 	case <-f.listed:
@@ -298,7 +301,7 @@ func (f *Folder) Watch(ctx context.Context) error {
 	if err := w.Add(f.dir); err != nil {
 		return fmt.Errorf("watch the folder of plugins: %w", err)
 	}
-	quiet := time.NewTimer(0) // What changed before the watch began counts as well.
+	quiet := time.NewTimer(0) // Include changes before the watch began.
 	defer quiet.Stop()
 	for {
 		select {
@@ -317,7 +320,7 @@ func (f *Folder) Watch(ctx context.Context) error {
 	}
 }
 
-// sync brings the plugins in line with the files.
+// sync synchronises the plugins with the files.
 func (f *Folder) sync(ctx context.Context) {
 	names, err := f.files()
 	if err != nil {
@@ -341,7 +344,7 @@ func (f *Folder) sync(ctx context.Context) {
 	}
 }
 
-// removed forgets the plugin of a file that is gone.
+// removed removes the plugin of a deleted file.
 func (f *Folder) removed(ctx context.Context, name string) {
 	path := filepath.Join(f.dir, name)
 	f.manager.Rejections.forget(Source{Name: name, Path: path})
@@ -354,7 +357,7 @@ func (f *Folder) removed(ctx context.Context, name string) {
 	}
 }
 
-// changed loads a file that is new or has changed. A plugin that had another id before goes away.
+// changed loads a new or changed file. If its id changed, the plugin with the former id is removed.
 func (f *Folder) changed(ctx context.Context, src Source) {
 	l, _ := languageOf(src.Name)
 	before := slices.DeleteFunc(f.manager.Plugins(), func(p *Plugin) bool { return p.Path != src.Path })
@@ -363,7 +366,7 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 		if _, waits := errors.AsType[*WaitingError](err); waits {
 			f.manager.Waiting.postpone([]*Plugin{p}, func() { f.retry(src.Name) })
 		}
-		return // The old version goes on.
+		return // The old version continues.
 	}
 	isNew := true
 	for _, old := range before {
@@ -380,11 +383,11 @@ func (f *Folder) changed(ctx context.Context, src Source) {
 	}
 }
 
-// retry loads a file whose plugin waited for grants, as it is now.
+// retry loads the current content of a file whose plugin waited for grants.
 func (f *Folder) retry(name string) {
 	src, err := f.read(name)
 	if err != nil {
-		return // It is gone, or the watch says what is wrong with it.
+		return // It is gone, or the watch reports what is wrong with it.
 	}
 	f.changed(f.manager.ctx, src)
 }

@@ -16,20 +16,22 @@ import (
 	"example.org/app/internal/permission"
 )
 
-// Grants are what a plugin asks for, or what an administrator lets it have. NewGrants makes them.
+// Grants are the rights that a plugin requests or has. NewGrants creates them.
 type Grants struct {
-	// Permissions are those of the admin interface, in the order of their table.
+	// Permissions are permissions of the admin interface, in the order of their table.
 	Permissions []permission.Permission
-	// Hosts are patterns of the hosts that a script may connect to, as ParseHost writes them, sorted.
+	// Hosts are patterns of the hosts that a script may connect to, in the form of ParseHost,
+	// sorted.
 	Hosts []string
-	// Java lets a script use classes of Java.
+	// Java allows a script to use Java classes.
 	Java bool
 }
 
-// maxGrantedHosts bounds how many patterns of hosts a plugin may ask for: nobody would read more.
+// maxGrantedHosts is the maximum number of host patterns: nobody would review more.
 const maxGrantedHosts = 100
 
-// NewGrants checks the names of permissions and the patterns of hosts. The error is a sentence for whoever wrote them.
+// NewGrants validates the names of permissions and the patterns of hosts. The error is a sentence
+// for their author.
 func NewGrants(permissions, hosts []string, java bool) (Grants, error) {
 	g := Grants{Java: java}
 	if most := len(permission.All()); len(permissions) > most {
@@ -63,7 +65,7 @@ func NewGrants(permissions, hosts []string, java bool) (Grants, error) {
 	return g, nil
 }
 
-// sortedPermissions brings permissions into the order of their table.
+// sortedPermissions sorts permissions in the order of their table.
 func sortedPermissions(list []permission.Permission) []permission.Permission {
 	if len(list) == 0 {
 		return nil
@@ -72,13 +74,13 @@ func sortedPermissions(list []permission.Permission) []permission.Permission {
 	return slices.DeleteFunc(sorted, func(p permission.Permission) bool { return !slices.Contains(list, p) })
 }
 
-// IsEmpty reports whether nothing is asked for or granted.
+// IsEmpty reports whether there are no rights.
 func (g Grants) IsEmpty() bool { return len(g.Permissions) == 0 && len(g.Hosts) == 0 && !g.Java }
 
 // PermissionSet is the permissions as a set.
 func (g Grants) PermissionSet() permission.Set { return permission.NewSet(g.Permissions...) }
 
-// Missing returns what of want g does not cover.
+// Missing returns the part of want that g does not cover.
 func (g Grants) Missing(want Grants) (missing Grants) {
 	missing.Permissions = g.PermissionSet().Missing(want.Permissions)
 	for _, text := range want.Hosts {
@@ -100,7 +102,8 @@ func (g Grants) Union(more Grants) Grants {
 	}
 }
 
-// String names what is asked for, for sentences: "the permission USER_QUERY and the hosts a.example, b.example".
+// String describes the rights, for sentences: "the permission USER_QUERY and the hosts a.example,
+// b.example".
 func (g Grants) String() string {
 	var parts []string
 	if n := len(g.Permissions); n > 0 {
@@ -145,7 +148,8 @@ func (g Grants) Reaches(u *url.URL) bool {
 	return err == nil && slices.ContainsFunc(g.patterns(), func(p hostPattern) bool { return p.covers(target) })
 }
 
-// NoHost is the error of a script that has no grant for the host of a URL. known says whether its descriptor was read.
+// NoHost returns the error for a script without grant for the host of a URL. known tells whether
+// its descriptor was read.
 func NoHost(u *url.URL, known bool) error {
 	if !known {
 		return fmt.Errorf("the plugin cannot connect to %q yet: nothing is granted before its descriptor is read (app.plugin.grants.mode)", clip(u.Host))
@@ -153,7 +157,8 @@ func NoHost(u *url.URL, known bool) error {
 	return fmt.Errorf("the plugin has no grant for the host %q: its descriptor does not declare it in hosts (app.plugin.grants.mode)", clip(u.Host))
 }
 
-// NoJava is the error of a script that has no grant for classes of Java. known says whether its descriptor was read.
+// NoJava returns the error for a script without grant for Java classes. known tells whether its
+// descriptor was read.
 func NoJava(known bool) error {
 	if !known {
 		return errors.New("the plugin cannot use classes of Java yet: nothing is granted before its descriptor is read (app.plugin.grants.mode)")
@@ -163,19 +168,20 @@ func NoJava(known bool) error {
 
 // A hostPattern is a host, or a set of hosts, with or without a port.
 type hostPattern struct {
-	// name is a name in lower case and ASCII, or an address in its shortest form, without brackets; "" is every host.
+	// name is a name in lower case and ASCII, or an address in its shortest form, without brackets;
+	// "" means every host.
 	name string
-	// below says that it is every host below name, and not name itself.
+	// below is true for every host below name, but not name itself.
 	below bool
 	// port is 0 for every port.
 	port uint16
 }
 
-// maxHostPattern bounds the length of a pattern: a name has at most 253 bytes.
+// maxHostPattern is the maximum length of a pattern: a name has at most 253 bytes.
 const maxHostPattern = 300
 
-// parseHost reads a pattern: a name, an IP address, *.name for every host below it, or * for every host, each with a
-// port or without.
+// parseHost parses a pattern: a name, an IP address, *.name for every host below it, or * for every
+// host, each with or without a port.
 func parseHost(text string) (p hostPattern, err error) {
 	malformed := func(why string) (hostPattern, error) {
 		return p, fmt.Errorf("%q is not a host: %s", clip(text), why)
@@ -223,7 +229,7 @@ func parseHost(text string) (p hostPattern, err error) {
 	return p, nil
 }
 
-// hostName is the form in which names and addresses are compared.
+// hostName returns the canonical form of names and addresses.
 func hostName(host string) (string, error) {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, closed := strings.CutSuffix(inner, "]")
@@ -248,7 +254,7 @@ func hostName(host string) (string, error) {
 	if len(name) == 0 || len(name) > 253 || slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) }) {
 		return "", errors.New("the name is not one of a host")
 	}
-	// Some resolvers take a name that ends in a number for an address.
+	// Some resolvers parse a name that ends in a number as an address.
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return "", errors.New("a name does not end in a number; an address is written in full")
 	}
@@ -261,7 +267,7 @@ func isLabel(l string) bool {
 		strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// targetOf is where a request to a URL goes.
+// targetOf returns the host and port of a URL.
 func targetOf(u *url.URL) (p hostPattern, err error) {
 	host := u.Hostname()
 	if strings.Contains(host, ":") {
@@ -279,7 +285,7 @@ func targetOf(u *url.URL) (p hostPattern, err error) {
 	return p, err
 }
 
-// covers reports whether all that other stands for is also in p.
+// covers reports whether p includes everything that other includes.
 func (p hostPattern) covers(other hostPattern) bool {
 	if p.port != 0 && p.port != other.port {
 		return false
@@ -295,7 +301,7 @@ func (p hostPattern) covers(other hostPattern) bool {
 	return p.name == other.name && !other.below
 }
 
-// String writes the pattern in its one form.
+// String returns the canonical form of the pattern.
 func (p hostPattern) String() string {
 	text := p.name
 	switch {

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Granted is what administrators granted to plugins, by the ids of the plugins, as this process knows it. A nil *Granted
-// grants every plugin what it asks for.
+// Granted contains the rights granted by administrators, by plugin id, as known to this process. A
+// nil *Granted grants every plugin what it requests.
 type Granted struct {
 	mu   sync.RWMutex
 	byID map[string]Grants
 }
 
-// Set replaces all that is known.
+// Set replaces all grants.
 func (g *Granted) Set(byID map[string]Grants) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -28,7 +28,7 @@ func (g *Granted) Of(id string) Grants {
 	return g.byID[id]
 }
 
-// Missing returns what a plugin asks for and was not granted.
+// Missing returns the requested rights that were not granted.
 func (g *Granted) Missing(d Descriptor) Grants {
 	if g == nil {
 		return Grants{}
@@ -36,7 +36,8 @@ func (g *Granted) Missing(d Descriptor) Grants {
 	return g.Of(d.ID).Missing(d.Requested)
 }
 
-// Allowed returns what a plugin may do: what it asks for, or nothing before all of that is granted.
+// Allowed returns the rights of a plugin: what it requests, or nothing until all of that is
+// granted.
 func (g *Granted) Allowed(d Descriptor) Grants {
 	if !g.Missing(d).IsEmpty() {
 		return Grants{}
@@ -44,7 +45,8 @@ func (g *Granted) Allowed(d Descriptor) Grants {
 	return d.Requested
 }
 
-// A WaitingError refuses to start an extension before an administrator grants what its plugin asks for.
+// A WaitingError means that an extension must not start until an administrator grants what its
+// plugin requests.
 type WaitingError struct {
 	Plugin  string
 	Missing Grants
@@ -54,7 +56,7 @@ func (e *WaitingError) Error() string {
 	return fmt.Sprintf("plugin %q waits for a grant of %s: an administrator gives it with PUT /plugins/grants (app.plugin.grants.mode)", e.Plugin, e.Missing)
 }
 
-// Waits returns a WaitingError if a plugin asks for something that was not granted.
+// Waits returns a WaitingError if requested rights of a plugin were not granted.
 func (g *Granted) Waits(d Descriptor) error {
 	if missing := g.Missing(d); !missing.IsEmpty() {
 		return &WaitingError{d.ID, missing}
@@ -62,11 +64,11 @@ func (g *Granted) Waits(d Descriptor) error {
 	return nil
 }
 
-// mayRun refuses to start or resume an extension whose plugin waits for grants.
+// mayRun returns an error if the extension's plugin waits for grants.
 func (m *member) mayRun() error { return m.plugin.granted.Waits(m.plugin.Descriptor) }
 
-// Regrant brings plugins in line with what is granted now: versions and extensions that wait for nothing any more are
-// installed and started, and extensions that have lost a grant are called no more.
+// Regrant applies the current grants: versions and extensions with complete grants are installed
+// and started, and extensions that lost a grant are no longer called.
 func (m *Manager) Regrant() {
 	if m.opts.Granted == nil {
 		return
@@ -76,7 +78,7 @@ func (m *Manager) Regrant() {
 		for _, b := range p.members {
 			switch {
 			case missing.IsEmpty() && b.waiting.CompareAndSwap(true, false):
-				m.tellers.Go(func() { _, _ = m.Recovery.begin(m.ctx, b) }) // What fails is noted, logged and tried again.
+				m.tellers.Go(func() { _, _ = m.Recovery.begin(m.ctx, b) }) // Failures are recorded, logged and retried.
 			case !missing.IsEmpty() && b.started.Load() && !b.isDown():
 				b.waiting.Store(true)
 				m.Recovery.quarantine(b, (&WaitingError{p.ID, missing}).Error())

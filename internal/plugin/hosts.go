@@ -29,7 +29,7 @@ func (hs *hosts) of(l Language) (Host, error) {
 	return hs.list[i], nil
 }
 
-// discard frees a plugin that nobody can call.
+// discard frees a plugin that cannot be called.
 func (hs *hosts) discard(ctx context.Context, p *Plugin) {
 	if err := p.module.Close(ctx); err != nil {
 		hs.logger.Warn("a plugin could not be closed", "plugin", p.ID, "error", err)

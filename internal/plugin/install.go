@@ -16,21 +16,24 @@ import (
 	"example.org/app/internal/role"
 )
 
-// Load loads a plugin, which is not started by that. Errors are *apierr.Error. What it returns with an error cannot be used.
+// Load loads a plugin without starting it. Errors are *apierr.Error. With an error the returned
+// plugin is unusable.
 func (m *Manager) Load(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	return m.install(ctx, l, src, false, nil)
 }
 
-// Replace loads a new version of a plugin and lets it take the place of the one with the same id, in its state, without
-// a call lost: the new one is started first, then calls go to it, then the old one is stopped. If the new one cannot be
-// loaded or started, the old one stays. Without an old one it is Load. What it returns with an error only tells what it is;
-// it is nil if that is not known.
+// Replace loads a new version of a plugin and replaces the one with the same id, in its state,
+// without losing calls: the new one is started, then calls are switched to it, then the old one is
+// stopped. If the new one cannot be loaded or started, the old one stays. Without an old one it is
+// Load. With an error the returned plugin only describes the new version; it is nil if that is
+// unknown.
 func (m *Manager) Replace(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	return m.install(ctx, l, src, true, nil)
 }
 
-// Check loads a plugin as Load and Replace do, runs no hook, and forgets it again. What it returns cannot be called. It
-// is there even with an error if the plugin itself is sound and only does not get along with others.
+// Check loads a plugin like Load and Replace, runs no hook, and unloads it. The returned plugin
+// cannot be called. It is returned even with an error if the plugin itself is valid and only
+// conflicts with others.
 func (m *Manager) Check(ctx context.Context, l Language, src Source, replace bool) (_ *Plugin, err error) {
 	host, err := m.hosts.of(l)
 	if err != nil {
@@ -45,7 +48,7 @@ func (m *Manager) Check(ctx context.Context, l Language, src Source, replace boo
 	return m.examine(ctx, host, src, replace)
 }
 
-// examine loads a plugin and forgets it again. One of the cluster may be for other roles.
+// examine loads and unloads a plugin. One of the cluster may be for other roles.
 func (m *Manager) examine(ctx context.Context, host Host, src Source, replace bool) (p *Plugin, err error) {
 	if src.Shared == nil {
 		p, err = m.prepareFor(ctx, host, src)
@@ -63,7 +66,7 @@ func (m *Manager) examine(ctx context.Context, host Host, src Source, replace bo
 	return p, err
 }
 
-// prepare lets the host load a plugin and checks what does not depend on other plugins.
+// prepare loads a plugin in its host and checks what does not depend on other plugins.
 func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	host, err := m.hosts.of(l)
 	if err != nil {
@@ -72,7 +75,7 @@ func (m *Manager) prepare(ctx context.Context, l Language, src Source) (*Plugin,
 	return m.prepareFor(ctx, host, src)
 }
 
-// prepareFor is prepareIn for plugins that this process is to run.
+// prepareFor is prepareIn for plugins that this process will run.
 func (m *Manager) prepareFor(ctx context.Context, host Host, src Source) (*Plugin, error) {
 	p, err := m.prepareIn(ctx, host, src)
 	if err == nil && !m.Fits(p.Servers) {
@@ -82,7 +85,7 @@ func (m *Manager) prepareFor(ctx context.Context, host Host, src Source) (*Plugi
 	return p, err
 }
 
-// prepareIn lets a host load a plugin and checks what depends on it alone.
+// prepareIn loads a plugin in a host and checks what depends only on it.
 func (m *Manager) prepareIn(ctx context.Context, host Host, src Source) (*Plugin, error) {
 	module, err := m.hosts.load(ctx, host, src)
 	if err != nil {
@@ -128,15 +131,15 @@ func (m *Manager) newMember(p *Plugin, e Extension) *member {
 	return b
 }
 
-// Fits reports whether a plugin that is made for roles is for this process; no roles are all.
+// Fits reports whether a plugin for the given roles is for this process; empty means all roles.
 func (m *Manager) Fits(servers []role.Role) bool {
 	return len(servers) == 0 || slices.ContainsFunc(servers, func(r role.Role) bool { return slices.Contains(m.opts.Roles, r) })
 }
 
-// maxID bounds the id of a plugin, in characters.
+// maxID is the maximum length of a plugin's id, in characters.
 const maxID = 128
 
-// badID says which rule an id breaks, "" if none. A comma would divide it in a query.
+// badID returns the rule that an id violates, or "". A comma would split it in a query.
 func badID(id string) string {
 	n := utf8.RuneCountInString(id)
 	if n >= 1 && n <= maxID && id == strings.TrimSpace(id) && !strings.ContainsFunc(id, func(r rune) bool {
@@ -147,8 +150,8 @@ func badID(id string) string {
 	return fmt.Sprintf("the id of a plugin must have 1 to %d printable characters, no comma, and no blank at its ends", maxID)
 }
 
-// checkID refuses a new plugin whose id breaks the rules. Files of the folder may be from before there were any: they are
-// loaded, so that they can be removed as others are.
+// checkID returns an error for a new plugin with an invalid id. Files of the folder may predate the
+// rules: they are loaded, so that they can be removed like others.
 func (m *Manager) checkID(p *Plugin) error {
 	rule := badID(p.ID)
 	switch {
@@ -161,7 +164,7 @@ func (m *Manager) checkID(p *Plugin) error {
 	return nil
 }
 
-// clip shortens what is repeated in a message.
+// clip shortens input for use in an error.
 func clip(s string) string {
 	const most = 64
 	if utf8.RuneCountInString(s) <= most {
@@ -170,7 +173,7 @@ func clip(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// admit checks that a plugin gets along with those that are there, apart from one that it replaces.
+// admit checks that a plugin is compatible with the loaded ones, except the one that it replaces.
 func (m *Manager) admit(p, instead *Plugin) error {
 	if instead != nil && instead.Shared() != nil && p.isUpload() {
 		return apierr.New(apierr.DuplicateResource, "plugin %q is one of the whole cluster: add its new version with scope=CLUSTER", p.ID)
@@ -189,7 +192,7 @@ func (m *Manager) admit(p, instead *Plugin) error {
 	return nil
 }
 
-// getsAlong checks that a plugin can be there together with another one.
+// getsAlong checks that two plugins are compatible.
 func (p *Plugin) getsAlong(other *Plugin) error {
 	if other.ID == p.ID {
 		return apierr.New(apierr.DuplicateResource, "a plugin with the id %q is loaded already", p.ID)
@@ -211,8 +214,8 @@ func (p *Plugin) implements(point *Point) bool {
 	return slices.ContainsFunc(p.members, func(b *member) bool { return slices.Contains(b.Points(), point) })
 }
 
-// install loads a plugin, in the place of another version if it may replace. commit is asked last, when nothing else can
-// go wrong; old is nil if there is no other version. It may be nil.
+// install loads a plugin, replacing another version if allowed. commit is called last, when nothing
+// else can fail; old is nil if there is no other version. commit may be nil.
 func (m *Manager) install(ctx context.Context, l Language, src Source, replace bool, commit func(p, old *Plugin) error) (*Plugin, error) {
 	installed, errs := m.installAll(ctx, []Source{src}, l, replace, func(candidates []candidate) (int, error) {
 		if commit == nil {
@@ -226,15 +229,16 @@ func (m *Manager) install(ctx context.Context, l Language, src Source, replace b
 	return installed[0].plugin, nil
 }
 
-// candidate is a plugin that is to be installed, and the one that it replaces, if any.
+// candidate is a plugin to be installed, and the one that it replaces, if any.
 type candidate struct {
 	plugin, old *Plugin
 	followed    bool // Hooks may have run.
 }
 
-// installAll loads plugins of one language, all or none. commit is asked last, when nothing else can go wrong; its
-// error is that of the plugin at the position that it returns. The errors have the positions of the sources; they are
-// nil if all were installed. Plugins that could be loaded are there even with errors, and only tell what they are.
+// installAll loads plugins of one language, all or none. commit is called last, when nothing else
+// can fail; its error belongs to the plugin at the returned position. The errors have the positions
+// of the sources; nil if all were installed. Valid plugins are returned even with errors, only as
+// descriptions.
 func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, replace bool, commit func([]candidate) (int, error)) ([]candidate, []error) {
 	list, errs := make([]candidate, len(sources)), make([]error, len(sources))
 	failed := false
@@ -265,7 +269,7 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 	for i, c := range list {
 		switch {
 		case failed && c.followed:
-			m.retire(ctx, c.plugin) // Some of it may have been started.
+			m.retire(ctx, c.plugin) // Parts of it may have been started.
 		case failed && c.plugin != nil:
 			m.hosts.discard(ctx, c.plugin)
 		case !failed:
@@ -284,7 +288,7 @@ func (m *Manager) installAll(ctx context.Context, sources []Source, l Language, 
 	return list, nil
 }
 
-// admitTo checks that a plugin gets along with those that are there and with those that are to come with it.
+// admitTo checks that a plugin is compatible with the loaded ones and with those installed with it.
 func (m *Manager) admitTo(others []candidate, p *Plugin, replace bool) error {
 	if err := m.admit(p, m.predecessor(p, replace)); err != nil {
 		return err
@@ -300,8 +304,8 @@ func (m *Manager) admitTo(others []candidate, p *Plugin, replace bool) error {
 	return nil
 }
 
-// predecessor is the plugin that p replaces, nil if there is none or it may not replace. What a node has of its own takes
-// the place of what the cluster gave it, never the other way round.
+// predecessor returns the plugin that p replaces, or nil if there is none or replacing is not
+// allowed. A node's own plugin replaces one of the cluster, never the other way round.
 func (m *Manager) predecessor(p *Plugin, replace bool) *Plugin {
 	old, ok := m.Find(p.ID)
 	switch {
@@ -315,8 +319,8 @@ func (m *Manager) predecessor(p *Plugin, replace bool) *Plugin {
 	return nil
 }
 
-// takeAll lets calls come to the candidates from now on, and notes which plugins they replaced. Those may be others than
-// they followed, or none, if others were faster.
+// takeAll switches calls to the candidates, and records which plugins they replaced. After
+// concurrent changes those may differ from the ones they followed.
 func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidate) (int, error)) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -354,7 +358,7 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 		}
 	})
 	for _, c := range list {
-		if c.old == nil || c.old.Digest != c.plugin.Digest { // Otherwise the same version was loaded anew.
+		if c.old == nil || c.old.Digest != c.plugin.Digest { // Otherwise the same version was reloaded.
 			m.Waiting.forget(c.plugin.ID)
 		}
 		m.Recovery.attend(c.plugin)
@@ -362,10 +366,10 @@ func (m *Manager) takeAll(list []candidate, replace bool, commit func([]candidat
 	return 0, nil
 }
 
-// errStopping refuses what cannot be done any more.
+// errStopping returns the error for operations during the shutdown.
 func errStopping() error { return apierr.New(apierr.ServerUnavailable, "the server stops") }
 
-// follow brings the extensions into the state in which those of another version are.
+// follow brings the extensions into the states of another version.
 func (p *Plugin) follow(ctx context.Context, old *Plugin) error {
 	for _, b := range p.members {
 		for _, h := range hooksTo(old.stateOf(b.Class())) {
@@ -377,7 +381,8 @@ func (p *Plugin) follow(ctx context.Context, old *Plugin) error {
 	return nil
 }
 
-// stateOf returns the state of the extension of a class. One that is new is as far as the others.
+// stateOf returns the state of the extension of a class. A new class gets the most advanced state
+// of the others.
 func (p *Plugin) stateOf(class string) State {
 	best := Loaded
 	for _, b := range p.members {
@@ -392,7 +397,7 @@ func (p *Plugin) stateOf(class string) State {
 	return best
 }
 
-// hooksTo are the hooks that lead from Loaded to a state.
+// hooksTo returns the hooks that lead from Loaded to a state.
 func hooksTo(s State) []Hook {
 	switch s {
 	case Started:

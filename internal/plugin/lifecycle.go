@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A State is where an extension is in its life.
+// A State is the life-cycle state of an extension.
 type State string
 
 // The states.
@@ -21,14 +21,14 @@ const (
 	Stopped State = "STOPPED"
 )
 
-// transition is what a hook does to an extension.
+// transition is the effect of a hook on an extension.
 type transition struct {
 	to State
-	// evenFailed says that the state changes even if the hook throws or takes too long.
+	// evenFailed is true if the state changes even if the hook throws or times out.
 	evenFailed bool
 }
 
-// transitions has every step that there is. A hook that is not here for a state does not run in it.
+// transitions are all transitions. A hook that is missing for a state does not run in it.
 var transitions = map[State]map[Hook]transition{
 	Loaded:  {Start: {to: Started}, Stop: {to: Stopped, evenFailed: true}},
 	Started: {Pause: {to: Paused, evenFailed: true}, Stop: {to: Stopped, evenFailed: true}, SettingsChanged: {to: Started}},
@@ -36,7 +36,7 @@ var transitions = map[State]map[Hook]transition{
 	Stopped: {},
 }
 
-// A StateError refuses a hook that cannot run in the state of the extension.
+// A StateError means that a hook cannot run in the state of the extension.
 type StateError struct {
 	Hook  Hook
 	State State
@@ -46,33 +46,34 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s is not possible: the extension is %s", e.Hook, e.State)
 }
 
-// A life leads one extension through its states. Its hooks run strictly one after another, in the order in which they
-// were asked for; whether one may run is judged when its turn comes.
+// A life runs the life cycle of one extension. Its hooks run strictly sequentially, in the order of
+// the requests; whether one may run is decided when its turn comes.
 type life struct {
 	run func(ctx context.Context, h Hook) error
 	// timeout returns the time limit of a hook.
 	timeout func() time.Duration
-	// changed is told of every change of state, before the hook counts as done.
+	// changed is called for every change of state, before the hook completes.
 	changed func(from, to State)
-	// down reports whether the extension is started and cannot run; recover lets it run again. Both may be nil.
+	// down reports whether the extension is started and cannot run; recover makes it run again.
+	// Both may be nil.
 	down    func() bool
 	recover func(ctx context.Context) error
 
 	mu    sync.Mutex
 	state State
-	// running is the hook that runs, nil if none does; ending says that only Stop runs from now on.
+	// running is the running hook, or nil; ending is true once only Stop may run.
 	running *limited
 	ending  bool
-	// turns are the hooks that wait; the first one is running.
+	// turns are the queued hooks; the first one is running.
 	turns []*turn
 }
 
-// turn is a hook that was asked for.
+// turn is a requested hook.
 type turn struct {
 	ctx  context.Context
 	hook Hook
 	done chan struct{}
-	// before is the state in which its turn came; changed says whether the state is another one now.
+	// before is the state when its turn came; changed is true if the state is now different.
 	before  State
 	changed bool
 	err     error
@@ -85,8 +86,8 @@ func (l *life) State() State {
 	return l.state
 }
 
-// Do asks for a hook and waits for its end. It reports whether the state changed. The context that ends while the hook
-// waits for its turn takes it back; a hook that runs is given up when its own time is over.
+// Do runs a hook and reports whether the state changed. If ctx ends before the hook's turn, the
+// hook is cancelled; a running hook is only abandoned at its own time limit.
 func (l *life) Do(ctx context.Context, h Hook) (changed bool, err error) {
 	t := &turn{ctx: ctx, hook: h, done: make(chan struct{})}
 	l.mu.Lock()
@@ -99,7 +100,7 @@ func (l *life) Do(ctx context.Context, h Hook) (changed bool, err error) {
 	return t.changed, t.err
 }
 
-// work runs hooks until none waits.
+// work runs hooks until the queue is empty.
 func (l *life) work() {
 	for {
 		l.mu.Lock()
@@ -133,7 +134,7 @@ func (l *life) take(t *turn) {
 	if t.err = t.ctx.Err(); t.err != nil {
 		return
 	}
-	// Whoever asked may go away; the hook is not cut short by that.
+	// The requester may disappear without cancelling the hook.
 	ctx := withLimit(context.WithoutCancel(t.ctx), l.timeout())
 	defer ctx.cancel()
 	l.mu.Lock()
@@ -173,7 +174,7 @@ func (l *life) busy() bool {
 	return len(l.turns) > 0
 }
 
-// end cancels the hook that runs and those that wait, apart from Stop: the extension goes away.
+// end cancels the running and queued hooks except Stop, because the extension is being removed.
 func (l *life) end() {
 	l.mu.Lock()
 	running := l.running

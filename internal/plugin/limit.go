@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A TimeoutError is a call that took longer than its limit.
+// A TimeoutError means that a call exceeded its time limit.
 type TimeoutError struct{ Limit time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("took longer than %s", e.Limit) }
@@ -20,7 +20,7 @@ func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 type heldKey struct{}
 
-// HeldOf returns the clock of the call that a context belongs to, or nil.
+// HeldOf returns the clock of a context's call, or nil.
 func HeldOf(ctx context.Context) Held {
 	if h := limitedOf(ctx); h != nil {
 		return h
@@ -33,14 +33,14 @@ func limitedOf(ctx context.Context) *limited {
 	return h
 }
 
-// limited is the context of a call, which ends when the call has run for its limit, not counting the time in which a
-// debugger held it. Most calls end long before, and nobody waits for the end of their context: it has no channel and no
-// timer until somebody does.
+// limited is the context of a call, which ends when the call has run for its limit, not counting
+// the time that a debugger paused it. Most calls end long before, without anybody waiting for the
+// context, so its channel and timer are created on demand.
 type limited struct {
 	context.Context // the parent
 	limit           time.Duration
 	begin           time.Time
-	// restarted says that the call waited for a restart, see NoteRestart.
+	// restarted is true if the call waited for a restart, see NoteRestart.
 	restarted atomic.Bool
 
 	mu    sync.Mutex
@@ -50,11 +50,11 @@ type limited struct {
 	err   error
 	cause error
 	holds int
-	since time.Time // of the present hold
+	since time.Time // of the current pause
 	total time.Duration
 }
 
-// withLimit returns a context that ends after the limit, or when it is canceled before.
+// withLimit returns a context that ends after the limit, or when it is cancelled.
 func withLimit(ctx context.Context, limit time.Duration) *limited {
 	return &limited{Context: ctx, limit: limit, begin: time.Now()}
 }
@@ -103,10 +103,10 @@ func (h *limited) Done() <-chan struct{} {
 	return h.done
 }
 
-// left is what is left of the limit.
+// left returns the rest of the limit.
 func (h *limited) left() time.Duration { return h.limit - time.Since(h.begin) + h.held() }
 
-// held is how long the clock stood.
+// held returns how long the clock was stopped.
 func (h *limited) held() time.Duration {
 	if h.holds == 0 {
 		return h.total
@@ -127,7 +127,7 @@ func (h *limited) end(err, cause error) {
 	}
 }
 
-// cancel ends the context, and says how long the clock ran.
+// cancel ends the context, and returns how long the clock ran.
 func (h *limited) cancel() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,14 +158,14 @@ func (h *limited) Hold() (release func()) {
 	})
 }
 
-// Total is how long the clock stood.
+// Total returns how long the clock was stopped.
 func (h *limited) Total() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held()
 }
 
-// causeOf is why a call really failed: what ended its context, if that did it.
+// causeOf returns the cause of a call's failure: the end of its context, if that caused it.
 func causeOf(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Lines bounds how many lines a plugin writes to the log in a second. Its methods are safe for concurrent use.
+// Lines limits a plugin's log lines per second. Its methods are safe for concurrent use.
 type Lines struct {
-	// limit returns how many; 0 is no limit.
+	// limit returns the limit; 0 means none.
 	limit func() int
 
 	mu      sync.Mutex
@@ -20,11 +20,11 @@ type Lines struct {
 	dropped int64
 }
 
-// NewLines returns a bound that follows limit; nil is none.
+// NewLines returns a limiter that follows limit; nil means no limit.
 func NewLines(limit func() int) *Lines { return &Lines{limit: limit} }
 
-// Take reports whether the plugin may write a line now. The first line that it may not write, and the number of those that
-// were dropped, are in the log of the plugin.
+// Take reports whether the plugin may log a line now. The first refused line, and the number of
+// dropped ones, are logged for the plugin.
 func (l *Lines) Take(log *slog.Logger) bool {
 	if l.limit == nil {
 		return true

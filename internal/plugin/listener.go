@@ -11,22 +11,22 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// A Listener is a function of an extension by which it gets a function of the server, to tell of events with. A host
-// calls it once, right after the extension was started, whatever other hooks run later; what goes wrong in it is logged
-// and does not undo the start.
+// A Listener is a function of an extension that receives a function of the server for reporting
+// events. A host calls it once, right after the extension was started, whatever other hooks run
+// later; its errors are logged and do not affect the start.
 //
-// It is a convenience: every event can be told by a method of Server as well. A host whose language has no function
-// values may leave listeners out.
+// It is a convenience: every event can be reported by a method of Server as well. A host whose
+// language has no function values may omit listeners.
 type Listener struct {
-	// Name is the name of the function, which gets one argument: a function that takes an event.
+	// Name is the name of the function, whose argument is a function that takes an event.
 	Name, Doc string
-	// Event is the type of the event, a struct as those that methods get.
+	// Event is the type of the event, a struct like the arguments of methods.
 	Event reflect.Type
-	// Tell brings an event, a value of the type, to the server in the name of a plugin.
+	// Tell passes an event, a value of the type, to the server on behalf of a plugin.
 	Tell func(ctx context.Context, s Server, by Descriptor, event any) error
 }
 
-// MeetingEnded is how a ConferenceServiceProvider says that a meeting has ended.
+// MeetingEnded allows a ConferenceServiceProvider to report the end of a meeting.
 var MeetingEnded = listener("addMeetingEndedEventListener",
 	"Called once, right after the extension was started, with a function that the extension calls when a meeting has ended. In JavaScript, app.meetings.ended does the same.",
 	func(ctx context.Context, s Server, by Descriptor, e MeetingEndedEvent) error {

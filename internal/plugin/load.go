@@ -13,11 +13,13 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// loadGrace is how long a host may take after the time limit of loading to say where the plugin was.
+// loadGrace is how long a host may take after the time limit of loading to report the plugin's
+// location.
 const loadGrace = 2 * time.Second
 
-// load lets a host load a plugin: evaluate, construct and describe it. It returns when the time limit is over, the
-// caller goes away or the manager is closed, whatever the host does; what the host makes after that is closed.
+// load loads a plugin in a host: evaluate, construct and describe it. It returns when the time
+// limit is over, the caller gives up or the manager is closed, whatever the host does; a module
+// created later is closed.
 func (hs *hosts) load(ctx context.Context, host Host, src Source) (_ Module, err error) {
 	if !hs.enter() {
 		return nil, errStopping()
@@ -74,7 +76,7 @@ func (hs *hosts) load(ctx context.Context, host Host, src Source) (_ Module, err
 			return r.module, nil
 		}
 		if _, timedOut := errors.AsType[*TimeoutError](err); timedOut && !errors.Is(r.err, context.DeadlineExceeded) {
-			err = r.err // It says where the plugin was.
+			err = r.err // It contains the plugin's location.
 		}
 	case <-grace.C:
 		close(abandoned)

@@ -18,44 +18,46 @@ import (
 	"example.org/app/internal/role"
 )
 
-// Options are what a Manager is built from.
+// Options configure a Manager.
 type Options struct {
-	// Roles are what this process does.
+	// Roles are the roles of this process.
 	Roles []role.Role
 	// Hosts run the plugins, one for each language.
 	Hosts []Host
-	// DryHost returns a host for one Check, which closes it: plugins that are only checked must change nothing. If it is
-	// nil, the host of the language is used.
+	// DryHost returns a host for one Check, which closes it: plugins that are only checked must not
+	// change anything. If nil, the host of the language is used.
 	DryHost func(l Language) (Host, error)
-	// ShadowHost returns a host for one candidate that gets copies of calls, which is closed with it: what the candidate does
-	// there must not reach the plugin. If it is nil, the host of the language is used.
+	// ShadowHost returns a host for one shadow, which is closed with it: the shadow's effects must
+	// not reach the plugin. If nil, the host of the language is used.
 	ShadowHost func(l Language) (Host, error)
 	// Settings returns the current settings.
 	Settings func() config.Plugin
-	// Values returns what administrators set of the settings of a plugin. It may be nil.
+	// Values returns the administrators' values of a plugin's settings. It may be nil.
 	Values func(pluginID string) map[string]any
-	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	// Granted contains the administrators' grants; nil grants plugins what they request.
 	Granted *Granted
-	// Slots decides which process of the cluster runs schedules that only one runs; if it is nil, this one does.
+	// Slots decides which process of the cluster runs schedules that run only once; if nil, this
+	// one does.
 	Slots Slots
-	// HoldSchedules keeps schedules from running by themselves: RunSlot runs them.
+	// HoldSchedules prevents schedules from running by themselves: RunSlot runs them.
 	HoldSchedules bool
-	// Observe is told of every call of an extension: how long it took and how it ended (ok, refused, error, timeout). It may be nil.
+	// Observe is called after every call of an extension, with its duration and outcome (ok,
+	// refused, error, timeout). It may be nil.
 	Observe func(p *Plugin, extension string, m *Method, d time.Duration, outcome string)
-	// Traces records what plugins did to single calls; nil records nothing.
+	// Traces records the effects of plugins on single calls; nil records nothing.
 	Traces *trace.Recorder
-	// Gone is told of every extension that will be called no more and has no successor. It may be nil.
+	// Gone is called when an extension has been removed without successor. It may be nil.
 	Gone   func(p *Plugin, extension string)
 	Logger *slog.Logger
 }
 
-// A Manager keeps the plugins of a process.
+// A Manager manages the plugins of a process.
 type Manager struct {
 	Calls     *Calls
 	Trials    *Trials
 	Endpoints *Endpoints
 	Recovery  *Recovery
-	// Waiting are versions that are not granted what they ask for.
+	// Waiting are versions with missing grants.
 	Waiting    *WaitingVersions
 	Rejections *Rejections
 	Timetable  *Timetable
@@ -65,20 +67,20 @@ type Manager struct {
 	opts  Options
 	hosts hosts
 
-	// mu serialises changes of what is loaded. No code of a plugin runs under it.
+	// mu serialises changes of the loaded plugins. No code of a plugin runs under it.
 	mu sync.Mutex
-	// list is read and replaced under listMu, which is held shortly.
+	// list is read and replaced under listMu, which is held only briefly.
 	listMu sync.RWMutex
 	list   []*Plugin
-	// nextRank is that of the next plugin that has no place of its own.
+	// nextRank is the rank of the next plugin without a place of its own.
 	nextRank int
-	// watching begins to watch the usage of plugins and to run schedules, with the first plugin.
+	// watching starts the usage checks and the schedules, with the first plugin.
 	watching sync.Once
-	// deliveries is what Events knows of the extensions that get events from the store.
+	// deliveries are the states of event deliveries.
 	deliveries deliveries
 }
 
-// firstRank is the rank of the first plugin that is loaded after those that the server starts with.
+// firstRank is the rank of the first plugin that is loaded after the initial ones.
 const firstRank = 1 << 30
 
 // NewManager returns a manager without plugins.
@@ -95,14 +97,14 @@ func NewManager(o Options) *Manager {
 	return m
 }
 
-// Plugins returns what is loaded, in the order of loading.
+// Plugins returns the loaded plugins, in order.
 func (m *Manager) Plugins() []*Plugin {
 	m.listMu.RLock()
 	defer m.listMu.RUnlock()
 	return slices.Clone(m.list)
 }
 
-// withTrials returns what is loaded, and after that the candidates.
+// withTrials returns the loaded plugins, followed by the candidates.
 func (m *Manager) withTrials() []*Plugin {
 	m.listMu.RLock()
 	defer m.listMu.RUnlock()
@@ -130,7 +132,7 @@ func (m *Manager) Runs(l Language) bool {
 	return err == nil
 }
 
-// publish makes a list of plugins the one that counts.
+// publish makes a list of plugins the current one.
 func (m *Manager) publish(list []*Plugin) {
 	table := make(map[*Point][]seat)
 	add := func(p *Plugin, split *split, candidate bool) {
@@ -163,10 +165,12 @@ func (m *Manager) publish(list []*Plugin) {
 	m.Calls.table.Store(&table)
 }
 
-// drainTimeout bounds how long a plugin that goes away may finish calls that are running. Each has its own limit as well.
+// drainTimeout is how long the running calls of a removed plugin may take. Each has its own limit
+// as well.
 const drainTimeout = 30 * time.Second
 
-// retire ends a plugin that is no longer in the list: calls finish, extensions stop, everything is freed.
+// retire ends a plugin that is no longer in the list: calls finish, extensions stop, everything is
+// freed.
 func (m *Manager) retire(ctx context.Context, p *Plugin) {
 	ctx = context.WithoutCancel(ctx)
 	p.leaving.Do(func() { close(p.left) })
@@ -180,14 +184,14 @@ func (m *Manager) retire(ctx context.Context, p *Plugin) {
 		wg.Go(func() {
 			b.life.end()
 			b.calls.close(drain)
-			_, _ = b.life.Do(ctx, Stop) // Whatever its hook does, it is stopped.
+			_, _ = b.life.Do(ctx, Stop) // It is stopped whatever its hook does.
 		})
 	}
 	wg.Wait()
 	m.hosts.discard(ctx, p)
 }
 
-// dismiss retires a plugin and tells of what is gone with it. A plugin that does that to itself does not wait.
+// dismiss retires a plugin and calls gone. A plugin that dismisses itself does not wait.
 func (m *Manager) dismiss(ctx context.Context, p *Plugin, gone func()) {
 	if p.isCaller(ctx) {
 		m.tellers.Go(func() {
@@ -200,7 +204,7 @@ func (m *Manager) dismiss(ctx context.Context, p *Plugin, gone func()) {
 	gone()
 }
 
-// gone tells of the extensions of a plugin that have no successor.
+// gone calls Options.Gone for the extensions of a plugin without successor.
 func (m *Manager) gone(p, next *Plugin) {
 	if m.opts.Gone == nil {
 		return
@@ -212,12 +216,12 @@ func (m *Manager) gone(p, next *Plugin) {
 	}
 }
 
-// Remove takes a plugin out of service, stops it and frees it.
+// Remove removes, stops and frees a plugin.
 func (m *Manager) Remove(ctx context.Context, id string) (*Plugin, error) {
 	return m.remove(ctx, id, func(*Plugin) bool { return true })
 }
 
-// remove is Remove if the plugin that has the id is a wanted one.
+// remove is Remove if wanted accepts the plugin with the id.
 func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bool) (*Plugin, error) {
 	m.mu.Lock()
 	p, ok := m.Find(id)
@@ -237,8 +241,9 @@ func (m *Manager) remove(ctx context.Context, id string, wanted func(*Plugin) bo
 	return p, nil
 }
 
-// Close removes all plugins and closes the hosts. What they could have refused is refused from then on. If ctx ends
-// before the plugins have stopped, the hosts are closed all the same, which ends what is left of them.
+// Close removes all plugins and closes the hosts. Calls that they could have refused are refused
+// from then on. If ctx ends before the plugins have stopped, the hosts are closed nevertheless,
+// which ends the rest.
 func (m *Manager) Close(ctx context.Context) error {
 	m.end()
 	m.mu.Lock()
@@ -273,16 +278,16 @@ func (m *Manager) Close(ctx context.Context) error {
 // endTimeout is how long hosts may take to end what did not stop in time.
 const endTimeout = 5 * time.Second
 
-// A Step is what a hook did to one extension.
+// A Step is the result of a hook on one extension.
 type Step struct {
 	Extension string
 	State     State
 	Changed   bool
-	// Err is why the hook did not run, or how it failed.
+	// Err is why the hook did not run or failed, or nil.
 	Err error
 }
 
-// Impossible reports whether the hook did not run because the extension is in a state that has no such step.
+// Impossible reports whether the hook did not run because the state has no such transition.
 func (s Step) Impossible() bool {
 	_, ok := errors.AsType[*StateError](s.Err)
 	return ok
@@ -294,7 +299,7 @@ func (s Step) Waits() bool {
 	return ok
 }
 
-// Do runs a hook of all extensions of a plugin at the same time.
+// Do runs a hook of all extensions of a plugin concurrently.
 func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	steps := make([]Step, len(p.members))
 	var wg sync.WaitGroup
@@ -322,10 +327,10 @@ func (m *Manager) Do(ctx context.Context, p *Plugin, h Hook) []Step {
 	return steps
 }
 
-// errOwnHook refuses a hook that would wait for the one that asks for it.
+// errOwnHook refuses a hook that would wait for the requesting one.
 var errOwnHook = apierr.New(apierr.IllegalArgument, "the plugin cannot change its own state while a hook of it runs")
 
-// Boot starts a plugin when the server starts. Calls of it fail until it has started.
+// Boot starts a plugin at the start of the server. Its calls fail until it has started.
 func (m *Manager) Boot(ctx context.Context, p *Plugin) (err error) {
 	for _, b := range p.members {
 		b.record.quarantine("it has not started yet")
@@ -338,7 +343,7 @@ func (m *Manager) Boot(ctx context.Context, p *Plugin) (err error) {
 	return err
 }
 
-// release frees a plugin that is still listed when all of its extensions are stopped, which they are for good.
+// release frees a listed plugin whose extensions are all stopped, for good.
 func (m *Manager) release(ctx context.Context, p *Plugin) {
 	if slices.ContainsFunc(p.members, func(b *member) bool { return b.life.State() != Stopped }) {
 		return
@@ -352,23 +357,24 @@ func (m *Manager) release(ctx context.Context, p *Plugin) {
 	}
 }
 
-// An ExtensionInfo is what there is to know of an extension.
+// An ExtensionInfo describes an extension.
 type ExtensionInfo struct {
 	Class  string
 	State  State
 	Points []*Point
-	// Methods are those that it has functions for.
+	// Methods are the methods that it implements.
 	Methods []*Method
-	// Queue is how many calls are running or waiting for their turn.
+	// Queue is the number of running and waiting calls.
 	Queue     int
 	Schedules []ScheduleInfo
 	Endpoints []*PublishedEndpoint
-	// Delivery is how events reach it that it gets at least once; nil if it is no consumer that is served.
+	// Delivery is the state of its event delivery; nil if it is not being served.
 	Delivery *DeliveryInfo
 	Statistics
 }
 
-// Unavailable says which extensions should run and cannot, each with the reason; "" is none.
+// Unavailable returns the extensions that should run and cannot, with the reasons; "" if there are
+// none.
 func (m *Manager) Unavailable() string {
 	var list []string
 	for _, p := range m.Plugins() {

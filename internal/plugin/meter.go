@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// meter counts the calls of one version of a plugin while another one runs beside it: only those of methods whose calls
-// concern users, so that the two can be compared.
+// meter counts the calls of one version of a plugin while another one runs beside it: only those
+// that concern users, so that the two are comparable.
 type meter struct {
 	calls, failed, refused atomic.Int64
-	// durations counts calls by how long they took, see bucketOf.
+	// durations counts calls by duration, see bucketOf.
 	durations [buckets]atomic.Int64
 }
 
-// Durations are counted in buckets: eight for each power of two of microseconds, so that a bucket is at most an eighth wider
-// than its lower bound.
+// Durations are counted in buckets: eight for each power of two of microseconds, so that a bucket's
+// width is at most an eighth of its lower bound.
 const (
 	fineBits = 3
 	buckets  = 40 << fineBits
 )
 
-// bucketOf is the bucket of a duration.
+// bucketOf returns the bucket of a duration.
 func bucketOf(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 0))
 	if us < 1<<fineBits {
@@ -34,7 +34,7 @@ func bucketOf(d time.Duration) int {
 	return min((power+1)<<fineBits+int(us>>power)&(1<<fineBits-1), buckets-1)
 }
 
-// boundOf is the longest duration in a bucket, in whole microseconds.
+// boundOf returns the longest duration in a bucket, in whole microseconds.
 func boundOf(bucket int) time.Duration {
 	if bucket < 1<<fineBits {
 		return time.Duration(bucket) * time.Microsecond
@@ -59,8 +59,8 @@ func (m *meter) note(method *Method, d time.Duration, outcome string) {
 	m.calls.Add(1)
 }
 
-// A Reading is how many calls of a version of a plugin that concern users have ended, how many of them failed or took too
-// long, and how many were refused.
+// A Reading contains the numbers of calls of a plugin's version that concern users: ended, failed
+// or timed out, and refused.
 type Reading struct {
 	Calls, Failed, Refused int64
 	durations              [buckets]int64
@@ -74,7 +74,7 @@ func (m *meter) read() (r Reading) {
 	return r
 }
 
-// Since returns what came after another reading.
+// Since returns the difference to an earlier reading.
 func (r Reading) Since(before Reading) Reading {
 	r.Calls -= before.Calls
 	r.Failed -= before.Failed
@@ -85,7 +85,7 @@ func (r Reading) Since(before Reading) Reading {
 	return r
 }
 
-// Plus returns what two readings come to together, such as those of two processes.
+// Plus returns the sum of two readings, for instance of two processes.
 func (r Reading) Plus(other Reading) Reading {
 	r.Calls += other.Calls
 	r.Failed += other.Failed
@@ -96,12 +96,12 @@ func (r Reading) Plus(other Reading) Reading {
 	return r
 }
 
-// readingForm is a Reading as it travels between processes.
+// readingForm is the encoding of a Reading between processes.
 type readingForm struct {
 	Calls   int64 `json:"calls,omitempty"`
 	Failed  int64 `json:"failed,omitempty"`
 	Refused int64 `json:"refused,omitempty"`
-	// Durations has the number of each bucket that is not empty, and how many calls it counts.
+	// Durations has the numbers and counts of the non-empty buckets.
 	Durations [][2]int64 `json:"durations,omitempty"`
 }
 
@@ -129,7 +129,8 @@ func (r *Reading) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// P99 is how long 99 of a hundred calls took at most, up to an eighth too long; 0 if there were none.
+// P99 returns the 99th percentile of the durations, rounded up by at most an eighth; 0 if there
+// were no calls.
 func (r Reading) P99() time.Duration {
 	var all, n int64
 	for _, count := range r.durations {
@@ -143,7 +144,8 @@ func (r Reading) P99() time.Duration {
 	return 0
 }
 
-// Readings returns what was counted of a plugin and its candidate since the candidate runs; ok is false if there is none.
+// Readings returns the readings of a plugin and its candidate since the candidate runs; ok is false
+// if there is none.
 func (t *Trials) Readings(id string) (stable, candidate Reading, ok bool) {
 	p, found := t.m.Find(id)
 	trial, _, trying := t.Find(id)

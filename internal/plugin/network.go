@@ -21,7 +21,7 @@ import (
 	"example.org/app/internal/config"
 )
 
-// remote is a plugin of the network.
+// remote is a downloaded plugin.
 type remote struct {
 	config.NetworkPlugin
 	language Language
@@ -31,7 +31,7 @@ type remote struct {
 	cache string
 }
 
-// remotes checks the configured plugins of the network. One whose language cannot be told is an error.
+// remotes validates the configured downloads. An unknown language is an error.
 func remotes(list []config.NetworkPlugin) ([]remote, error) {
 	var all []remote
 	for i, c := range list {
@@ -64,10 +64,11 @@ func remotes(list []config.NetworkPlugin) ([]remote, error) {
 	return all, nil
 }
 
-// LoadNetwork loads the configured plugins of the network: from the copy in the folder if they may, else by a download,
-// all at the same time. Leave must have been called for them before the folder is loaded, which then passes over the
-// copies. Each plugin is started as soon as it is loaded if start says so. The error
-// joins those of single plugins; ErrConfiguration is among them if the configuration makes no sense.
+// LoadNetwork loads the configured downloads concurrently: from the copy in the folder if allowed,
+// else from the network. Leave must have been called for them before the folder is loaded, which
+// then skips the copies. If start is true, each plugin is started as soon as it is loaded. The
+// error joins those of single plugins, and includes ErrConfiguration if the configuration is
+// invalid.
 func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork, start bool) error {
 	list, err := remotes(c.Plugins)
 	if err != nil {
@@ -93,7 +94,7 @@ func (f *Folder) LoadNetwork(ctx context.Context, c config.PluginNetwork, start 
 	return errors.Join(errs...)
 }
 
-// settled keeps the reason if a plugin of the network was not accepted, and forgets an older one if it was.
+// settled records the reason if a download was not accepted, and removes an older one if it was.
 func (f *Folder) settled(src Source, err error) error {
 	if err != nil {
 		f.manager.Rejections.add(src, err)
@@ -103,8 +104,8 @@ func (f *Folder) settled(src Source, err error) error {
 	return err
 }
 
-// LeaveNetwork makes the folder pass over the copies of plugins of the network. The error is ErrConfiguration if the
-// configuration makes no sense.
+// LeaveNetwork makes the folder skip the copies of downloads. The error is ErrConfiguration if the
+// configuration is invalid.
 func (f *Folder) LeaveNetwork(c config.PluginNetwork) error {
 	list, err := remotes(c.Plugins)
 	if err != nil {
@@ -116,7 +117,7 @@ func (f *Folder) LeaveNetwork(c config.PluginNetwork) error {
 	return nil
 }
 
-// ErrConfiguration is a configuration of plugins that cannot be followed.
+// ErrConfiguration means that the configuration of plugins is invalid.
 var ErrConfiguration = errors.New("the configuration of plugins makes no sense")
 
 // obtain returns a plugin from its copy or from the network.
@@ -146,7 +147,7 @@ func (f *Folder) obtain(ctx context.Context, client *http.Client, r remote) (Sou
 	return Source{Name: r.cache, Path: file, Data: data}, nil
 }
 
-// writeFile writes a file as a whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(name string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".download-*")
 	if err != nil {
@@ -162,7 +163,7 @@ func writeFile(name string, data []byte) error {
 	return nil
 }
 
-// clientOf is an HTTP client that goes through the proxy, if there is one.
+// clientOf returns an HTTP client that uses the proxy, if there is one.
 func clientOf(p config.PluginProxy) *http.Client {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 30 * time.Second}
 	if p.Enabled {
@@ -176,8 +177,8 @@ func clientOf(p config.PluginProxy) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// withoutURL returns the cause of a failed request. The error of the client
-// repeats the URL, which may hold credentials.
+// withoutURL returns the cause of a failed request. The client's error contains the URL, which may
+// have credentials.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

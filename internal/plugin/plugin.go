@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin lets programs of others take part in what the server does: it finds plugins, keeps them, leads their
-// extensions through their life and calls them at the extension points.
+// Package plugin extends the server by plugins: it finds plugins, manages them, runs the life cycle
+// of their extensions and calls them at the extension points.
 //
-// It knows no language: a Host does. It knows no role and no rule: who calls an extension point does.
+// It knows no language: a Host does. It knows no role and no rule: the callers of extension points
+// do.
 package plugin
 
 import (
@@ -15,7 +16,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A Language is what a plugin is written in.
+// A Language is the language of a plugin.
 type Language string
 
 // The languages.
@@ -24,61 +25,62 @@ const (
 	JavaScript Language = "JAVA_SCRIPT"
 )
 
-// A Descriptor is what a plugin says of itself.
+// A Descriptor is a plugin's description of itself.
 type Descriptor struct {
-	// ID is never empty and distinguishes plugins.
+	// ID is the plugin's unique id, never empty.
 	ID                                      string
 	Version, Provider, License, Description string
-	// Servers are the roles that the plugin is made for; none is every role.
+	// Servers are the roles that the plugin is for; empty means every role.
 	Servers []role.Role
-	// Settings are those that administrators can change while the plugin runs; nil is none.
+	// Settings is the schema of its settings; nil means none.
 	Settings *Schema
-	// Requested is what the plugin asks for. It has no more, unless everything is granted (config.GrantsOpen).
+	// Requested are the rights that the plugin requests. It has no others, unless everything is
+	// granted (config.GrantsOpen).
 	Requested Grants
 }
 
-// A Plugin is loaded.
+// A Plugin is a loaded plugin.
 type Plugin struct {
 	Descriptor
 	Language Language
-	// Path is its file; it is empty if it is in none.
+	// Path is the path of its file; empty if there is none.
 	Path     string
 	LoadedAt time.Time
 	// Digest is the SHA-256 digest of its bytes in hexadecimal.
 	Digest  string
 	module  Module
 	members []*member
-	// roles are those of the server that loaded it.
+	// roles are the roles of the server that loaded it.
 	roles []role.Role
-	// released says that the module is closed although the plugin is still listed.
+	// released is true once the module is closed although the plugin is still listed.
 	released atomic.Bool
-	// rank is its place in the list.
+	// rank is its position in the list.
 	rank int
-	// source is what it was loaded from, to load it anew if it dies; dead says that it did.
+	// source is its source, for reloading it if it dies; dead is true once it did.
 	source Source
 	dead   atomic.Bool
-	// left is closed when the plugin goes away.
+	// left is closed when the plugin is removed.
 	left    chan struct{}
 	leaving sync.Once
-	// running is how many calls of all extensions are under way.
+	// running is the number of running calls of all extensions.
 	running   atomic.Int64
 	excess    excess
 	timetable *Timetable
 	// deliveries and granted are those of the manager.
 	deliveries *deliveries
 	granted    *Granted
-	// renewals is how often it died and was loaded anew before.
+	// renewals is how often it died and was reloaded before.
 	renewals int
-	// trial says that it is a candidate beside another version.
+	// trial is true for a candidate beside another version.
 	trial atomic.Bool
-	// shadow says that it is a candidate that gets copies of calls; host is its own, nil if it has none.
+	// shadow is true for a candidate that gets copies of calls; host is its own, or nil.
 	shadow bool
 	host   Host
-	// meter counts its calls while two versions run beside each other; nil otherwise.
+	// meter counts its calls while two versions run; nil otherwise.
 	meter atomic.Pointer[meter]
 }
 
-// File returns the name of the file that the plugin was loaded from, and its bytes, which must not be changed.
+// File returns the name of the plugin's file, and its bytes, which are read only.
 func (p *Plugin) File() (name string, data []byte) { return p.source.Name, p.source.Data }
 
 // Extensions returns what there is to know of the extensions.
@@ -93,7 +95,7 @@ func (p *Plugin) Extensions() []ExtensionInfo {
 	return infos
 }
 
-// Memory is how many bytes the plugin holds; 0 is unknown.
+// Memory returns the plugin's memory in bytes; 0 means unknown.
 func (p *Plugin) Memory() int64 {
 	if p.released.Load() {
 		return 0
@@ -101,7 +103,7 @@ func (p *Plugin) Memory() int64 {
 	return p.module.Memory()
 }
 
-// CPU is how long the plugin used a processor; 0 is unknown.
+// CPU returns the plugin's processor time; 0 means unknown.
 func (p *Plugin) CPU() time.Duration {
 	if m, ok := p.module.(Measured); ok && !p.released.Load() {
 		return m.CPU()
@@ -109,7 +111,7 @@ func (p *Plugin) CPU() time.Duration {
 	return 0
 }
 
-// Allocated is how many bytes the plugin was given, whatever became of them; 0 is unknown.
+// Allocated returns the bytes allocated for the plugin, including freed ones; 0 means unknown.
 func (p *Plugin) Allocated() int64 {
 	if m, ok := p.module.(Measured); ok && !p.released.Load() {
 		return m.Allocated()
@@ -117,25 +119,25 @@ func (p *Plugin) Allocated() int64 {
 	return 0
 }
 
-// Shared is what the cluster knows of the plugin; nil if it is one of this node alone.
+// Shared returns the plugin's data in the cluster; nil for a plugin of this node.
 func (p *Plugin) Shared() *Shared { return p.source.Shared }
 
-// isUpload reports whether an administrator added the plugin to this node: it is neither from the folder nor from the
-// network nor from the cluster.
+// isUpload reports whether an administrator uploaded the plugin to this node: it is neither from
+// the folder nor from the network nor from the cluster.
 func (p *Plugin) isUpload() bool {
 	return p.source.Shared == nil && p.source.rank == 0 && p.source.Path == ""
 }
 
-// Renewals is how often the plugin died and was loaded anew.
+// Renewals returns how often the plugin died and was reloaded.
 func (p *Plugin) Renewals() int { return p.renewals }
 
-// Missing returns what the plugin asks for and was not granted.
+// Missing returns the requested rights that were not granted.
 func (p *Plugin) Missing() Grants { return p.granted.Missing(p.Descriptor) }
 
-// Allowed returns what the plugin may do.
+// Allowed returns the plugin's rights.
 func (p *Plugin) Allowed() Grants { return p.granted.Allowed(p.Descriptor) }
 
-// Debugger is where debuggers attach to the plugin; the zero value if they cannot.
+// Debugger returns where debuggers attach to the plugin; the zero value if they cannot.
 func (p *Plugin) Debugger() Debugger {
 	if d, ok := p.module.(Debuggable); ok {
 		return d.Debugger()
@@ -143,7 +145,7 @@ func (p *Plugin) Debugger() Debugger {
 	return Debugger{}
 }
 
-// Excess says what the plugin uses more of than it may, and what is done about it; "" is nothing.
+// Excess returns which limit the plugin exceeds, and the measure in effect; "" if none.
 func (p *Plugin) Excess() string {
 	switch s := p.excess.state.Load(); {
 	case s == nil:

@@ -10,20 +10,21 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A Point is an extension point: moments at which the server calls extensions. It is declared once, here; the Java
-// interfaces and the TypeScript types are written from this declaration.
+// A Point is an extension point: methods that the server calls on extensions. It is declared once,
+// here; the Java interfaces and the TypeScript types are generated from this declaration.
 type Point struct {
-	// Name is how plugins name it. Package completes it to the fully qualified name, which they may use as well.
+	// Name is its name for plugins. Package completes it to the fully qualified name, which they
+	// may use as well.
 	Name, Package string
-	// Roles are where it is called.
+	// Roles are the roles that call it.
 	Roles []role.Role
 	// Singleton allows one started extension at a time.
 	Singleton bool
 	Doc       string
 	Methods   []*Method
-	// Listeners are functions by which extensions get functions of the server.
+	// Listeners are functions through which extensions get functions of the server.
 	Listeners []*Listener
-	// settings are those that an operator can change; nil is none.
+	// settings returns its configuration; nil if it has none.
 	settings func(config.ExtensionPoints) config.ExtensionPoint
 }
 
@@ -36,14 +37,14 @@ type Method struct {
 	Name   string
 	Doc    string
 	Params []Param
-	// Result is the type of the answer, nil if there is none.
+	// Result is the type of the result, nil if there is none.
 	Result reflect.Type
 	Mode   Mode
-	// Timeout is the time limit of one call if the settings say nothing else.
+	// Timeout is the default time limit of one call.
 	Timeout time.Duration
-	// Failure is what a failed call means if the settings say nothing else.
+	// Failure is the default reaction to a failed call.
 	Failure Failure
-	// Pure says that a call only computes its answer, so that one that was lost may be made once more.
+	// Pure is true if a call only computes its result, so that a lost one may be repeated.
 	Pure bool
 	// user returns the user whom a call concerns; nil if calls concern none. See subjectOf.
 	user func(first any, rest []any) (userID int64, ok bool)
@@ -58,31 +59,32 @@ type Param struct {
 	Optional bool
 }
 
-// A Mode is how several extensions share one call.
+// A Mode defines how several extensions share one call.
 type Mode int
 
 // The modes.
 const (
-	// Pipeline passes the first argument through all extensions; each gets what the one before it answered. An answer
-	// of nothing leaves the value as it is.
+	// Pipeline passes the first argument through all extensions; each gets the previous one's
+	// result. Returning nothing leaves the value unchanged.
 	Pipeline Mode = iota
-	// FirstAnswer asks one after another until one answers.
+	// FirstAnswer calls one after another until one answers.
 	FirstAnswer
-	// Simultaneous calls all at the same time and waits for none.
+	// Simultaneous calls all concurrently and does not wait for them.
 	Simultaneous
-	// Only calls the one extension that there is.
+	// Only calls the only extension.
 	Only
-	// Repeated calls each extension until that succeeds, one call after another, by one process of the cluster.
+	// Repeated calls each extension until that succeeds, sequentially, by one process of the
+	// cluster.
 	Repeated
 )
 
-// A Failure is what it means for the caller that an extension failed.
+// A Failure is the reaction to an extension's failure.
 type Failure int
 
 // The failures.
 const (
-	// Refuse lets the operation fail.
+	// Refuse makes the operation fail.
 	Refuse Failure = iota
-	// Ignore lets the operation go on as if the extension were not there.
+	// Ignore continues the operation as if the extension did not exist.
 	Ignore
 )

@@ -21,10 +21,10 @@ const (
 // defaultTimeout is the time limit of a call.
 const defaultTimeout = 5 * time.Second
 
-// A Void is the result of a method that has none.
+// A Void marks a method without result.
 type Void struct{}
 
-// method declares a method whose answer is an R.
+// method declares a method with the result type R.
 func method[R any](mode Mode, failure Failure, name, doc string, params ...Param) *Method {
 	m := &Method{Name: name, Doc: doc, Params: params, Mode: mode, Failure: failure, Timeout: defaultTimeout}
 	if t := reflect.TypeFor[R](); t != reflect.TypeFor[Void]() {
@@ -33,7 +33,7 @@ func method[R any](mode Mode, failure Failure, name, doc string, params ...Param
 	return m
 }
 
-// pure marks a method whose calls only compute their answer.
+// pure marks a method whose calls only compute their result.
 func pure(m *Method) *Method {
 	m.Pure = true
 	return m

@@ -9,15 +9,15 @@ import (
 	"example.org/app/internal/config"
 )
 
-// bounds are those of a call.
+// bounds are the limits of a call.
 type bounds struct {
-	// time is how long it may take.
+	// time is its time limit.
 	time time.Duration
-	// calls is how many of the plugin may be under way at once; 0 is any number.
+	// calls is the maximum number of running calls of the plugin; 0 means no limit.
 	calls int64
 }
 
-// boundsOf are the bounds of a call.
+// boundsOf returns the limits of a call.
 func (cs *Calls) boundsOf(method *Method) bounds {
 	s := cs.settings()
 	return bounds{
@@ -26,7 +26,7 @@ func (cs *Calls) boundsOf(method *Method) bounds {
 	}
 }
 
-// failureOf is what a failure of a call means.
+// failureOf returns the reaction to a failed call.
 func (cs *Calls) failureOf(method *Method) Failure {
 	s := cs.settings()
 	switch settingsOf(&s, method.Point).OnFailure {
@@ -38,7 +38,7 @@ func (cs *Calls) failureOf(method *Method) Failure {
 	return method.Failure
 }
 
-// settingsOf are the settings of a point.
+// settingsOf returns the settings of a point.
 func settingsOf(s *config.Plugin, p *Point) config.ExtensionPoint {
 	if p.settings == nil {
 		return config.ExtensionPoint{}

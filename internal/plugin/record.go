@@ -20,26 +20,26 @@ type Failed struct {
 	At    time.Time
 }
 
-// Statistics is what an extension did.
+// Statistics are the statistics of an extension.
 type Statistics struct {
 	Calls, Errors, Timeouts int64
 	// LastFailure is nil if nothing failed.
 	LastFailure *Failed
-	// Quarantine is why the extension cannot run although it should; it is empty if it can, or need not.
+	// Quarantine is why the extension cannot run although it should; empty if it can, or need not.
 	Quarantine string
 }
 
-// record counts what an extension does.
+// record collects the statistics of an extension.
 type record struct {
-	// observe is told of every call. It may be nil.
+	// observe is called after every call. It may be nil.
 	observe func(method *Method, d time.Duration, outcome string)
-	// meter is that of the plugin. It may be nil, and point to nil.
+	// meter is the plugin's. It may be nil, or point to nil.
 	meter *atomic.Pointer[meter]
-	// failing is told how often in a row the extension failed, whenever it does.
+	// failing is called after each failure with the number of successive ones.
 	failing func(inARow int64, err error)
 
 	calls atomic.Int64
-	// inARow is how often it failed since it last did not.
+	// inARow is the number of successive failures.
 	inARow atomic.Int64
 	// down is why the extension cannot run although it should; nil if it can.
 	down  atomic.Pointer[string]
@@ -55,7 +55,7 @@ const (
 	outcomeTimeout = "timeout"
 )
 
-// outcomeOf says how a call ended. A plugin that refuses something does its work.
+// outcomeOf returns the outcome of a call. A refusal is no failure.
 func outcomeOf(err error) string {
 	switch _, refused := errors.AsType[*apierr.Error](err); {
 	case err == nil:
@@ -68,8 +68,8 @@ func outcomeOf(err error) string {
 	return outcomeError
 }
 
-// note counts a call. One that was given up by the server counts for nothing, and one that was interrupted says nothing of
-// the plugin. restarted says that the call waited for a restart, so that its duration says nothing either.
+// note records a call. One that the server cancelled does not count, nor does an interrupted one.
+// If restarted is true, the duration is ignored because it includes a restart.
 func (r *record) note(method *Method, d time.Duration, err error, restarted bool) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -108,14 +108,14 @@ func (r *record) note(method *Method, d time.Duration, err error, restarted bool
 	}
 }
 
-// fail notes a failure that was no call.
+// fail records a failure outside of a call.
 func (r *record) fail(in string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.LastFailure = &Failed{In: in, Error: err.Error(), At: time.Now().UTC()}
 }
 
-// quarantine notes why the extension cannot run although it should; "" lifts it.
+// quarantine sets why the extension cannot run although it should; "" lifts the quarantine.
 func (r *record) quarantine(why string) {
 	r.inARow.Store(0)
 	if why == "" {

@@ -14,23 +14,23 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// Recovery takes extensions out of service that cannot run, and brings them and their plugins back.
+// Recovery quarantines extensions that cannot run, and restores them and their plugins.
 type Recovery struct {
 	*work
 	settings func() config.Plugin
 	logger   *slog.Logger
-	// m has the plugins, and loads them anew.
+	// m is the manager, which reloads plugins.
 	m *Manager
 }
 
-// begin starts an extension. One that waits for grants is started when it has them; another one that could not be started
-// is tried again.
+// begin starts an extension. One without complete grants is started once it has them; after another
+// failure it is retried.
 func (r *Recovery) begin(ctx context.Context, b *member) (changed bool, err error) {
 	changed, err = b.life.Do(ctx, Start)
 	if _, waits := errors.AsType[*WaitingError](err); waits {
 		b.waiting.Store(true)
 		if b.life.State() == Loaded {
-			b.record.quarantine("") // It is not down: nobody has allowed it to run.
+			b.record.quarantine("") // It is not down: it was not allowed to run.
 		}
 		if b.mayRun() == nil && b.waiting.CompareAndSwap(true, false) { // It was granted meanwhile.
 			return r.begin(ctx, b)
@@ -43,8 +43,8 @@ func (r *Recovery) begin(ctx context.Context, b *member) (changed bool, err erro
 	return changed, err
 }
 
-// consider takes an extension out of service that fails repeatedly, if the settings say so. One that is dead is
-// loaded anew.
+// consider quarantines an extension after repeated failures, if the settings say so. A dead one is
+// reloaded.
 func (r *Recovery) consider(b *member, inARow int64, err error) {
 	if errors.Is(err, ErrDead) {
 		r.revive(b.plugin, err)
@@ -57,23 +57,24 @@ func (r *Recovery) consider(b *member, inARow int64, err error) {
 	r.quarantine(b, fmt.Sprintf("quarantined after %d failures in a row, the last: %v", inARow, err))
 }
 
-// quarantine lets the calls of an extension fail until somebody resumes it.
+// quarantine makes the calls of an extension fail until it is resumed.
 func (r *Recovery) quarantine(b *member, why string) {
 	b.record.quarantine(why)
 	b.logger.Warn("extension cannot run; calls of it fail", "reason", why)
 	event.Report(event.Incident{Reason: event.PluginQuarantined, Detail: b.plugin.ID + " " + b.Class()})
 }
 
-// Quarantine takes the extensions of a plugin out of service that their host cannot run, and keeps the reason: calls of
-// them fail as their extension points say. Without a class it is all extensions. Those that are not started are left as
-// they are. With again they are started anew, with back-off, until that succeeds; else somebody must resume them.
+// Quarantine quarantines the started extensions of a plugin that their host cannot run, with the
+// reason: their calls fail as the extension points define. An empty class selects all extensions.
+// With again they are restarted, with back-off, until that succeeds; otherwise they must be
+// resumed.
 func (r *Recovery) Quarantine(id, class, why string, again bool) {
 	if p, ok := r.m.Find(id); ok {
 		r.quarantineIn(p, class, why, again)
 	}
 }
 
-// QuarantineModule is Quarantine of the plugin that a module is, which may be a candidate.
+// QuarantineModule is Quarantine for a module's plugin, which may be a candidate.
 func (r *Recovery) QuarantineModule(module Module, class, why string, again bool) {
 	for _, p := range r.m.withTrials() {
 		if p.module == module {
@@ -101,13 +102,13 @@ func (r *Recovery) quarantineIn(p *Plugin, class, why string, again bool) {
 	}
 }
 
-// startFailed notes that an extension should run and could not be started, and tries again.
+// startFailed records that the start of an extension failed, and retries it.
 func (r *Recovery) startFailed(b *member, err error) {
 	r.quarantine(b, fmt.Sprintf("start failed: %v", err))
 	r.retry(b)
 }
 
-// retry starts an extension that cannot run until that succeeds, or nobody wants it any more.
+// retry tries to start an extension until it succeeds, or is no longer wanted.
 func (r *Recovery) retry(b *member) {
 	if !b.retrying.CompareAndSwap(false, true) {
 		return
@@ -127,10 +128,10 @@ func (r *Recovery) retry(b *member) {
 	})
 }
 
-// retryDelay is how long to wait after the nth attempt.
+// retryDelay returns the pause after the n-th attempt.
 func retryDelay(n int) time.Duration { return min(time.Second<<min(n, 10), time.Minute) }
 
-// attend loads a plugin anew when it dies, even if nobody calls it.
+// attend reloads a plugin when it dies, even if it is not called.
 func (r *Recovery) attend(p *Plugin) {
 	mortal, ok := p.module.(Mortal)
 	if !ok {
@@ -146,8 +147,8 @@ func (r *Recovery) attend(p *Plugin) {
 	})
 }
 
-// revive loads a plugin anew that can run nothing any more, with back-off if that happens often or fails. Whoever calls
-// it meanwhile hears that it died.
+// revive reloads a dead plugin, with back-off if that happens often or fails. Calls meanwhile
+// return that it died.
 func (r *Recovery) revive(p *Plugin, err error) {
 	if !p.dead.CompareAndSwap(false, true) {
 		return
@@ -159,7 +160,7 @@ func (r *Recovery) revive(p *Plugin, err error) {
 		}
 	}
 	if p.trial.Load() {
-		return // Its users get the other version, and whoever tries it decides.
+		return // Its users get the other version, and the administrator decides.
 	}
 	attempt := 0
 	if time.Since(p.LoadedAt) < time.Minute {
@@ -175,7 +176,7 @@ func (r *Recovery) revive(p *Plugin, err error) {
 	})
 }
 
-// renew reports whether a plugin that died was loaded anew, or is not there any more.
+// renew reports whether a dead plugin was reloaded, or no longer exists.
 func (r *Recovery) renew(p *Plugin) bool {
 	gone := apierr.New(apierr.DuplicateResource, "plugin %q was replaced or removed meanwhile", p.ID)
 	src := p.source

@@ -26,14 +26,14 @@ type Rejections struct {
 	list   []Rejected
 }
 
-// All returns the files that could not be loaded, by their names, each with the newest reason.
+// All returns the files that could not be loaded, by name, each with the latest reason.
 func (rs *Rejections) All() []Rejected {
 	rs.mu.RLock()
 	defer rs.mu.RUnlock()
 	return slices.SortedStableFunc(slices.Values(rs.list), func(a, b Rejected) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// add keeps why a file was not loaded.
+// add records why a file was not loaded.
 func (rs *Rejections) add(src Source, err error) {
 	reason := apierr.From(err).Reason
 	rs.logger.Warn("plugin rejected", "file", src.Name, "reason", reason)
@@ -45,10 +45,10 @@ func (rs *Rejections) add(src Source, err error) {
 	}
 }
 
-// maxRejected bounds how many rejections are kept.
+// maxRejected is the maximum number of recorded rejections.
 const maxRejected = 100
 
-// forget forgets that a file was rejected.
+// forget removes the rejection of a file.
 func (rs *Rejections) forget(src Source) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

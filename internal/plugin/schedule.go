@@ -24,24 +24,25 @@ const (
 	maxScheduled = 128 // bytes of a name
 )
 
-// RunSchedule runs the function of a schedule. No extension point has it: it is called of extensions that are Schedulers,
-// with the name of the schedule, a string, and the slot, a time.Time.
+// RunSchedule runs the function of a schedule. It belongs to no extension point: it is called on
+// Schedulers, with the name of the schedule, a string, and the slot, a time.Time.
 var RunSchedule = &Method{Point: &Point{Name: "Schedule"}, Name: "run", Mode: Only, Failure: Ignore}
 
-// A Scheduler is an extension that can have schedules. Its Call takes RunSchedule.
+// A Scheduler is an extension that may have schedules. Its Call supports RunSchedule.
 type Scheduler interface {
-	// Schedules returns those that the extension has at present. It costs next to nothing.
+	// Schedules returns the extension's current schedules. It is cheap.
 	Schedules() []*Schedule
 }
 
-// A Schedule is when a function of an extension runs. The times at which it runs are its slots. They follow from the
-// schedule and the clock alone, so that all nodes agree on them.
+// A Schedule defines when a function of an extension runs. The times at which it runs are its
+// slots. They depend only on the schedule and the clock, so that all nodes agree on them.
 type Schedule struct {
-	// Name tells it from others of the extension.
+	// Name is unique among the extension's schedules.
 	Name string
-	// When is the cron expression or the interval as the plugin gave it.
+	// When is the plugin's cron expression or interval.
 	When string
-	// LeaderOnly says that one node of the cluster runs it: the leader, if it has the extension.
+	// LeaderOnly is true if only one node of the cluster runs it: the leader, if it has the
+	// extension.
 	LeaderOnly bool
 
 	every time.Duration // of an interval, else 0
@@ -52,8 +53,8 @@ type Schedule struct {
 // cronParser reads five fields, or six with seconds first, and descriptors such as @hourly.
 var cronParser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-// NewSchedule makes a schedule of a cron expression or of an interval such as 90s, 15m or 24h. Without a name it is named
-// as its times.
+// NewSchedule returns a schedule for a cron expression or for an interval such as 90s, 15m or 24h.
+// The default name is the expression.
 func NewSchedule(name, when string, leaderOnly bool) (*Schedule, error) {
 	when = strings.TrimSpace(when)
 	s := &Schedule{Name: name, When: when, LeaderOnly: leaderOnly, made: time.Now()}
@@ -86,7 +87,7 @@ func NewSchedule(name, when string, leaderOnly bool) (*Schedule, error) {
 	return s, nil
 }
 
-// parseCron reads a cron expression. The library panics at a time zone that no blank follows.
+// parseCron parses a cron expression. The library panics on a time zone without a following blank.
 func parseCron(spec string) (cron.Schedule, error) {
 	if !strings.Contains(spec, " ") {
 		return nil, fmt.Errorf("the fields are missing")
@@ -98,16 +99,17 @@ func parseCron(spec string) (cron.Schedule, error) {
 	return times, nil
 }
 
-// Next returns the first slot after a time, the zero time if there is none.
+// Next returns the first slot after a time, or the zero time if there is none.
 func (s *Schedule) Next(after time.Time) time.Time {
 	if s.every > 0 {
-		// Time.Truncate counts from the year 1, of which intervals of whole days, hours and minutes are multiples as well.
+		// Time.Truncate counts from the year 1, which is a multiple of intervals of whole days,
+		// hours and minutes as well.
 		return after.UTC().Truncate(s.every).Add(s.every)
 	}
 	return s.times.Next(after).UTC()
 }
 
-// latest returns the last slot from a slot on that is not after now.
+// latest returns the last slot, starting with the given one, that is not after now.
 func (s *Schedule) latest(slot, now time.Time) time.Time {
 	if s.every > 0 && now.After(slot) {
 		return now.UTC().Truncate(s.every)
@@ -121,10 +123,10 @@ func (s *Schedule) latest(slot, now time.Time) time.Time {
 // Schedules are the schedules of one extension. Hosts keep them.
 type Schedules struct {
 	mu   sync.Mutex
-	list []*Schedule // It is replaced, never changed.
+	list []*Schedule // Immutable; replaced on changes.
 }
 
-// Add adds a schedule. Two of an extension must not have the same name.
+// Add adds a schedule. Names must be unique in an extension.
 func (s *Schedules) Add(n *Schedule) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +140,7 @@ func (s *Schedules) Add(n *Schedule) error {
 	return nil
 }
 
-// Keep removes the schedules that are not to be kept, and reports whether there was one.
+// Keep removes the schedules for which keep returns false, and reports whether there were any.
 func (s *Schedules) Keep(keep func(*Schedule) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +149,7 @@ func (s *Schedules) Keep(keep func(*Schedule) bool) bool {
 	return len(s.list) < before
 }
 
-// List returns the schedules, which must not be changed.
+// List returns the schedules, which are read only.
 func (s *Schedules) List() []*Schedule {
 	s.mu.Lock()
 	defer s.mu.Unlock()

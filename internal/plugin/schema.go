@@ -19,8 +19,8 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// A Schema is the JSON Schema of the settings of a plugin. Objects with properties are groups of settings; everything else
-// is one setting, which is changed as a whole. A Schema is never changed.
+// A Schema is the JSON Schema of a plugin's settings. Objects with properties are groups of
+// settings; everything else is one setting, which is changed as a whole. A Schema is immutable.
 type Schema struct {
 	text     string
 	document map[string]any
@@ -31,21 +31,21 @@ type Schema struct {
 
 // A Setting is one setting of a plugin.
 type Setting struct {
-	// Path are the names of the groups and its own.
+	// Path are the names of the groups and of the setting.
 	Path        []string
 	Description string
-	// Type is boolean, integer, number, string, array or object; "" is several of them.
+	// Type is boolean, integer, number, string, array or object; "" means several of them.
 	Type string
-	// Items is the type of the elements of an array; "" is several, or unknown.
+	// Items is the type of the elements of an array; "" means several, or unknown.
 	Items string
-	// Options are the only values, if all of them are strings.
+	// Options are the possible values, if all of them are strings.
 	Options []string
 	// Minimum and Maximum are limits of an integer.
 	Minimum, Maximum *int64
-	// Default is the value that holds if nobody set one. HasDefault says whether there is any.
+	// Default is the default value, if HasDefault is true.
 	Default    any
 	HasDefault bool
-	// Sensitive says that its value, or a part of it, is never shown.
+	// Sensitive is true if its value, or a part of it, must not be shown.
 	Sensitive  bool
 	Deprecated bool
 
@@ -58,23 +58,23 @@ type group struct {
 	settings map[string]*Setting
 }
 
-// Mask is shown in the place of a sensitive value.
+// Mask replaces a sensitive value.
 const Mask = "***"
 
 const (
-	// maxSchema bounds the text of a schema.
+	// maxSchema is the maximum length of a schema.
 	maxSchema = 64 << 10
-	// maxSettings bounds how many settings a plugin has.
+	// maxSettings is the maximum number of settings of a plugin.
 	maxSettings = 1000
-	// maxGroups bounds how deep groups lie in each other, and how long a chain of references is.
+	// maxGroups bounds the nesting of groups, and the length of a chain of references.
 	maxGroups = 8
-	// schemaURL is where the schema is for its references.
+	// schemaURL is the base of the schema's references.
 	schemaURL = "plugin:///settings.json"
 	// passwordFormat marks a secret, as in OpenAPI.
 	passwordFormat = "password"
 )
 
-// noSchemas refuses to load what a schema refers to outside of itself.
+// noSchemas refuses references to external schemas.
 type noSchemas struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -82,7 +82,7 @@ func (noSchemas) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is outside of the schema, which must be complete in itself", url)
 }
 
-// NewSchema reads a schema. Errors are sentences for the author of the plugin.
+// NewSchema parses a schema. Errors are sentences for the author of the plugin.
 func NewSchema(text []byte) (*Schema, error) {
 	document, compiled, err := compileSchema(text)
 	if err != nil {
@@ -99,7 +99,7 @@ func NewSchema(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// compileSchema reads a schema that is complete in itself.
+// compileSchema compiles a self-contained schema.
 func compileSchema(text []byte) (document map[string]any, compiled *jsonschema.Schema, err error) {
 	if len(text) > maxSchema {
 		return nil, nil, fmt.Errorf("the schema has %d bytes, more than %d", len(text), maxSchema)
@@ -146,13 +146,13 @@ func referred(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// isGroup reports whether the properties of an object are settings of their own.
+// isGroup reports whether the properties of an object are settings.
 func isGroup(s *jsonschema.Schema) bool {
 	_, more := s.AdditionalProperties.(*jsonschema.Schema)
 	return len(s.Properties) > 0 && len(s.PatternProperties) == 0 && !more && (s.Types == nil || slices.Equal(s.Types.ToStrings(), []string{"object"}))
 }
 
-// defaultOf is the default of a schema that holds members of its group.
+// defaultOf returns the default of a group, which contains defaults of its members.
 func defaultOf(s *jsonschema.Schema) map[string]any {
 	if s.Default == nil {
 		return nil
@@ -161,7 +161,7 @@ func defaultOf(s *jsonschema.Schema) map[string]any {
 	return m
 }
 
-// add reads the group at a path.
+// add adds the group at a path.
 func (s *Schema) add(of *jsonschema.Schema, path []string, defaults map[string]any) (*group, error) {
 	g := &group{groups: map[string]*group{}, settings: map[string]*Setting{}}
 	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
@@ -238,7 +238,7 @@ func newSetting(declared *jsonschema.Schema, path []string, defaults map[string]
 	return x, nil
 }
 
-// typeOf is the one type of a schema, "" if there are several.
+// typeOf returns the only type of a schema, or "" if there are several.
 func typeOf(s *jsonschema.Schema) string {
 	if s.Types != nil {
 		if list := s.Types.ToStrings(); len(list) == 1 {
@@ -252,7 +252,7 @@ func typeOf(s *jsonschema.Schema) string {
 	return ""
 }
 
-// texts are the values of an enumeration of strings; nil if one is none.
+// texts returns the values of an enumeration of strings, or nil if one is no string.
 func texts(values []any) []string {
 	list := make([]string, 0, len(values))
 	for _, v := range values {
@@ -265,7 +265,7 @@ func texts(values []any) []string {
 	return list
 }
 
-// whole is a limit that is an integer; nil is none.
+// whole returns an integer limit; nil means none.
 func whole(r *big.Rat) *int64 {
 	if r == nil || !r.IsInt() || !r.Num().IsInt64() {
 		return nil
@@ -274,7 +274,7 @@ func whole(r *big.Rat) *int64 {
 	return &n
 }
 
-// hasSecret reports whether a value that a schema describes is or holds a secret.
+// hasSecret reports whether a value of a schema is or contains a secret.
 func hasSecret(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
 	if s == nil || seen[s] {
 		return false
@@ -304,13 +304,13 @@ func hasSecret(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
 	return slices.ContainsFunc(inside, func(x *jsonschema.Schema) bool { return hasSecret(x, seen) })
 }
 
-// String is the JSON text of the schema.
+// String returns the JSON text of the schema.
 func (s *Schema) String() string { return s.text }
 
-// Document is the schema as the plugin has it. The caller must not change it.
+// Document returns the decoded schema, read only.
 func (s *Schema) Document() map[string]any { return s.document }
 
-// Settings are the settings in the order of their paths.
+// Settings returns the settings ordered by path.
 func (s *Schema) Settings() []*Setting { return s.settings }
 
 // Value finds the value of a setting in nested maps.
@@ -335,8 +335,8 @@ func (x *Setting) put(values map[string]any, v any) {
 	values[x.Path[len(x.Path)-1]] = v
 }
 
-// Effective returns the values that hold: those that were set, and the defaults of the rest. Values that no setting has,
-// as after a change of the schema, are left out. The result belongs to the caller.
+// Effective returns the effective values: those set, and the defaults of the others. Values without
+// setting, for instance after a change of the schema, are omitted. The caller owns the result.
 func (s *Schema) Effective(set map[string]any) map[string]any {
 	values := map[string]any{}
 	for _, x := range s.settings {
@@ -349,7 +349,7 @@ func (s *Schema) Effective(set map[string]any) map[string]any {
 	return values
 }
 
-// Check reports what is wrong with the values that hold, by the path of the setting. No secret is in the error.
+// Check validates effective values. The error names the path of the setting and contains no secret.
 func (s *Schema) Check(effective map[string]any) error {
 	if err := s.compiled.Validate(effective); err != nil {
 		return errors.New(violation(err, s.settings))
@@ -357,8 +357,8 @@ func (s *Schema) Check(effective map[string]any) error {
 	return nil
 }
 
-// Merge lays a change over what was set before: groups are merged, settings replaced, and null removes what was set,
-// unless null is a value of the setting. Errors name the path.
+// Merge merges a change into the values set before: groups are merged, settings replaced, and null
+// removes a value, unless null is a valid value. Errors name the path.
 func (s *Schema) Merge(set, change map[string]any) (map[string]any, error) {
 	merged, _ := cloneJSON(set).(map[string]any)
 	if merged == nil {
@@ -405,7 +405,7 @@ func (g *group) merge(into, change map[string]any, path []string) error {
 	return nil
 }
 
-// cloneJSON copies what JSON can hold.
+// cloneJSON copies a JSON value.
 func cloneJSON(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -424,10 +424,10 @@ func cloneJSON(v any) any {
 	return v
 }
 
-// printer writes the texts of violations.
+// printer formats the texts of violations.
 var printer = message.NewPrinter(language.English)
 
-// deepest is the first violation that has no cause of its own, with its text.
+// deepest returns the first violation without a cause of its own, with its text.
 func deepest(e *jsonschema.ValidationError) (*jsonschema.ValidationError, string) {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
@@ -435,7 +435,8 @@ func deepest(e *jsonschema.ValidationError) (*jsonschema.ValidationError, string
 	return e, e.ErrorKind.LocalizedString(printer)
 }
 
-// violation says which value breaks which rule. The texts of rules show values, so those of secrets are not told.
+// violation describes which value violates which rule. The texts of rules contain values, so those
+// of secrets are omitted.
 func violation(err error, settings []*Setting) string {
 	v, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
@@ -460,8 +461,8 @@ func violation(err error, settings []*Setting) string {
 	return strings.Join(path, ".") + ": " + text
 }
 
-// SettingsOf returns the settings of a plugin that hold, given what was set; nil if it has none. An error says which one
-// is not valid.
+// SettingsOf returns the effective settings of a plugin, given the values set; nil if it has none.
+// An error names the invalid one.
 func SettingsOf(d Descriptor, set map[string]any) (map[string]any, error) {
 	if d.Settings == nil {
 		return nil, apierr.New(apierr.IllegalArgument, "the plugin declares no settings in its descriptor")

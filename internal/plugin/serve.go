@@ -19,26 +19,26 @@ import (
 	"example.org/app/internal/role"
 )
 
-// An EndpointRequest is a request as the handler of an endpoint gets it.
+// An EndpointRequest is a request in the form for the handler of an endpoint.
 type EndpointRequest struct {
-	// Query has the parameters in the query and the path, Body the body; nil is none. Both have been checked, and missing properties have their
-	// defaults. Numbers are json.Number.
+	// Query has the parameters in the query and the path, Body the body; nil means none. Both are
+	// validated, with defaults filled in. Numbers are json.Number.
 	Query map[string]any
 	Body  any
-	// AdminID is who asks.
+	// AdminID is the requester.
 	AdminID *int64
-	// IP is the address of the caller, RequestID what logs and the answer name the request.
+	// IP is the caller's address, RequestID the request's id in logs and the response.
 	IP, RequestID string
 }
 
-// An EndpointOutput takes the answer of an endpoint that declares a content type.
+// An EndpointOutput receives the response of an endpoint with a content type.
 type EndpointOutput interface {
-	// Write sends a part of the answer and waits until the caller takes it, which does not count as time of the handler. It
-	// keeps the bytes. ctx is that of the call.
+	// Write sends a part of the response and waits until the caller accepts it, which does not
+	// count towards the handler's time limit. It retains the bytes. ctx is the context of the call.
 	Write(ctx context.Context, chunk []byte) error
 }
 
-// An EndpointInput is what came with a request.
+// An EndpointInput is the raw input of a request.
 type EndpointInput struct {
 	// Path has the parameters in the path.
 	Path  map[string]string
@@ -46,19 +46,19 @@ type EndpointInput struct {
 	Body  []byte
 }
 
-// A PublishedEndpoint is an endpoint of a plugin that is loaded.
+// A PublishedEndpoint is an endpoint of a loaded plugin.
 type PublishedEndpoint struct {
 	*Endpoint
 	Plugin *Plugin
-	// Down is why it cannot run at present; "" if it can.
+	// Down is why it cannot run now; "" if it can.
 	Down string
-	// Values are those of the parameters in the path, if it was found by a path, which is at.
+	// Values are the values of the path parameters, if it was found by a path, which is at.
 	Values map[string]string
 	at     string
 	member *member
 }
 
-// Path is the path of the endpoint in the admin interface.
+// Path returns the path of the endpoint in the admin interface.
 func (e *PublishedEndpoint) Path() string { return e.FullPath(e.Plugin.ID) }
 
 // OperationID is the id of the operation in the OpenAPI document and in audit records.
@@ -68,11 +68,11 @@ func (e *PublishedEndpoint) String() string {
 	return fmt.Sprintf("the endpoint %s %s of plugin %q", e.Method, e.Endpoint.Path, e.Plugin.ID)
 }
 
-// Endpoints are those of all plugins, which the admin interface serves.
+// Endpoints are the endpoints of all plugins, for the admin interface.
 type Endpoints struct{ m *Manager }
 
-// All returns the endpoints at the admin interface of a role, in the order of the plugins. Those of extensions that
-// should run and cannot are among them.
+// All returns the endpoints at the admin interface of a role, in the order of the plugins,
+// including those of extensions that should run and cannot.
 func (s *Endpoints) All(r role.Role) (list []*PublishedEndpoint) {
 	for _, p := range s.m.Plugins() {
 		list = append(list, p.published(r)...)
@@ -80,7 +80,7 @@ func (s *Endpoints) All(r role.Role) (list []*PublishedEndpoint) {
 	return list
 }
 
-// published are the endpoints of a plugin at the admin interface of a role.
+// published returns the endpoints of a plugin at the admin interface of a role.
 func (p *Plugin) published(r role.Role) (list []*PublishedEndpoint) {
 	if p.released.Load() || len(p.Servers) > 0 && !slices.Contains(p.Servers, r) {
 		return nil
@@ -94,7 +94,7 @@ func (p *Plugin) published(r role.Role) (list []*PublishedEndpoint) {
 	return list
 }
 
-// published are the endpoints of an extension, whether or not it is started.
+// published returns the endpoints of an extension, whether or not it is started.
 func (m *member) published() (list []*PublishedEndpoint) {
 	down := ""
 	if why := m.record.down.Load(); why != nil {
@@ -138,7 +138,7 @@ func (s *Endpoints) Find(r role.Role, path string) []*PublishedEndpoint {
 	return list
 }
 
-// Read checks what came with a request. params is what audit records show of it.
+// Read validates the input of a request. params are the parameters for audit records.
 func (e *Endpoint) Read(in EndpointInput) (r *EndpointRequest, params map[string]any, err error) {
 	r, params = &EndpointRequest{Query: map[string]any{}}, map[string]any{}
 	var problems []string
@@ -165,17 +165,17 @@ func (e *Endpoint) Read(in EndpointInput) (r *EndpointRequest, params map[string
 	return r, params, nil
 }
 
-// An EndpointAnswer is what an endpoint answered.
+// An EndpointAnswer is the response of an endpoint.
 type EndpointAnswer struct {
-	// Data is the JSON of the answer, nil for none, if the endpoint declares no content type.
+	// Data is the JSON of the result, nil if there is none or the endpoint has a content type.
 	Data json.RawMessage
-	// Content is the answer of an endpoint that does. The caller must close it. If the handler fails after the first bytes,
-	// reading fails.
+	// Content is the response of an endpoint with a content type. The caller must close it. If the
+	// handler fails after the first bytes, reading fails.
 	Content io.ReadCloser
 }
 
-// Serve lets an endpoint answer a request whose input is read. A plugin that is replaced meanwhile gives its place to its
-// successor, which checks the input anew. Errors are *apierr.Error.
+// Serve calls an endpoint with the input of a request. If the plugin is replaced meanwhile, its
+// successor is called, which validates the input again. Errors are *apierr.Error.
 func (s *Endpoints) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint, in EndpointInput, request *EndpointRequest) (*EndpointAnswer, error) {
 	ctx = InRole(ctx, r)
 	ctx = ForAdminRequest(ctx, request.AdminID, request.RequestID, e.OperationID())
@@ -203,7 +203,7 @@ func (s *Endpoints) Serve(ctx context.Context, r role.Role, e *PublishedEndpoint
 	}
 }
 
-// bounds are the bounds of a request.
+// bounds returns the limits of a request.
 func (s *Endpoints) bounds(e *Endpoint) (b bounds, maxBytes int64) {
 	settings := s.m.opts.Settings()
 	b = bounds{time: e.Timeout, calls: int64(settings.Limits.ConcurrentCalls)}
@@ -233,7 +233,8 @@ func (s *Endpoints) serve(ctx context.Context, e *PublishedEndpoint, request *En
 	return &EndpointAnswer{Data: data}, nil
 }
 
-// answer calls the handler and checks what it returns, as JSON and as the value that this means; nil is nothing.
+// answer calls the handler and validates its result, as JSON and as the decoded value; nil means
+// none.
 func (e *PublishedEndpoint) answer(ctx context.Context, request *EndpointRequest, b bounds, maxBytes int64) (data json.RawMessage, value any, err error) {
 	answered, err := e.member.call(ctx, ServeEndpoint, b, []any{e.Endpoint, request, EndpointOutput(nil)}, &data)
 	switch {
@@ -253,13 +254,13 @@ func (e *PublishedEndpoint) answer(ctx context.Context, request *EndpointRequest
 	return data, value, nil
 }
 
-// failed is what the caller of an endpoint reads if the call failed. The log has the reason.
+// failed returns the error for the caller of an endpoint whose call failed. The reason is logged.
 func (s *Endpoints) failed(ctx context.Context, e *PublishedEndpoint, err error) error {
 	if errors.Is(err, errRetired) {
 		return err
 	}
 	if refusal, ok := errors.AsType[*apierr.Error](err); ok {
-		return refusal // The plugin refused, it did not fail.
+		return refusal // The plugin refused; that is no failure.
 	}
 	if down, ok := errors.AsType[*UnavailableError](err); ok {
 		return &apierr.Error{Code: apierr.ServerUnavailable, Reason: fmt.Sprintf("%s cannot run at present: %s", e, firstLine(down.Reason)), Err: err}
@@ -282,17 +283,17 @@ func (s *Endpoints) failed(ctx context.Context, e *PublishedEndpoint, err error)
 	return &apierr.Error{Code: apierr.ServerInternalError, Reason: fmt.Sprintf("%s failed: the log says why", e), Err: fmt.Errorf("%s: %w", e, err)}
 }
 
-// firstLine is a reason without the stack that may follow it.
+// firstLine returns a reason without a following stack trace.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return strings.TrimSpace(line)
 }
 
-// errTooLong is an answer that was cut off.
+// errTooLong means that the response was truncated.
 var errTooLong = errors.New("the answer has more bytes than app.plugin.endpoints.max-answer-bytes allows")
 
-// serveContent begins an answer with a content type. It returns with the first bytes, so that what fails before them has an
-// envelope.
+// serveContent begins a response with a content type. It returns at the first bytes, so that
+// earlier failures get an envelope.
 func (s *Endpoints) serveContent(ctx context.Context, e *PublishedEndpoint, request *EndpointRequest, b bounds, maxBytes int64) (*EndpointAnswer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &content{chunks: make(chan []byte), done: make(chan struct{}), cancel: cancel}
@@ -320,19 +321,20 @@ func (s *Endpoints) serveContent(ctx context.Context, e *PublishedEndpoint, requ
 	return &EndpointAnswer{Content: c}, nil
 }
 
-// content is the answer of an endpoint on its way from the handler, which writes, to the caller, who reads.
+// content passes the response of an endpoint from the handler, which writes, to the caller, who
+// reads.
 type content struct {
 	chunks chan []byte
 	// done is closed when the handler has ended; err is set then.
 	done   chan struct{}
 	err    error
 	cancel context.CancelFunc
-	// rest is what was written and not read yet. left is how much more may be written.
+	// rest is the unread data. left is how much more may be written.
 	rest []byte
 	left atomic.Int64
 }
 
-// Write implements EndpointOutput. One call of a handler writes one chunk after another.
+// Write implements EndpointOutput. A call of a handler writes chunks sequentially.
 func (c *content) Write(ctx context.Context, chunk []byte) error {
 	if len(chunk) == 0 {
 		return nil
@@ -370,7 +372,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the call, if it goes on.
+// Close ends the call if it is running.
 func (c *content) Close() error {
 	c.cancel()
 	<-c.done

@@ -2,7 +2,7 @@
 
 package plugin
 
-// values are what administrators set of the settings of a plugin.
+// values returns the administrators' values of a plugin's settings.
 func (m *Manager) values(id string) map[string]any {
 	if m.opts.Values == nil {
 		return nil
@@ -10,7 +10,7 @@ func (m *Manager) values(id string) map[string]any {
 	return m.opts.Values(id)
 }
 
-// Schemas returns the schemas of the settings of the plugins that are loaded, by the ids of the plugins.
+// Schemas returns the settings schemas of the loaded plugins, by plugin id.
 func (m *Manager) Schemas() map[string]*Schema {
 	all := map[string]*Schema{}
 	for _, p := range m.Plugins() {
@@ -21,8 +21,9 @@ func (m *Manager) Schemas() map[string]*Schema {
 	return all
 }
 
-// SettingsChanged tells extensions of settings that are new to them, each by its hook and in its turn, and waits for none.
-// An extension that could not be started is tried again at once: its settings may have been the reason.
+// SettingsChanged passes settings that are new to extensions to them, by their hooks in turn,
+// without waiting. Extensions whose start failed are retried at once, because their settings may
+// have been the reason.
 func (m *Manager) SettingsChanged() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,11 +37,11 @@ func (m *Manager) SettingsChanged() {
 		for _, b := range p.members {
 			m.tellers.Go(func() {
 				if b.life.State() == Loaded && b.isDown() {
-					// If it fails, whoever tried before tries again. It may also be that it was about to start with what
-					// held before.
+					// If it fails, the earlier retries continue. It may also have been starting
+					// with the former values.
 					_, _ = b.life.Do(m.ctx, Start)
 				}
-				_, _ = b.life.Do(m.ctx, SettingsChanged) // What fails is noted and logged.
+				_, _ = b.life.Do(m.ctx, SettingsChanged) // Failures are recorded and logged.
 			})
 		}
 	}

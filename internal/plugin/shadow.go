@@ -16,18 +16,18 @@ import (
 	"example.org/app/internal/plugin/trace"
 )
 
-// The bounds of a shadow. Calls that find as many waiting are not copied.
+// The limits of a shadow. Calls that exceed the queue are not copied.
 const (
 	maxShadowCalls   = 8
 	maxShadowWaiting = 256
 )
 
-// shadow runs copies of the calls of a plugin on a candidate, after the plugin has answered them, compares the answers and
-// throws those of the candidate away. Nobody waits for it.
+// shadow runs copies of a plugin's calls on a candidate, after the plugin has answered them,
+// compares the results and drops the candidate's. Nobody waits for it.
 type shadow struct {
 	manager   *Manager
 	candidate *Plugin
-	// ctx ends when the candidate goes away.
+	// ctx ends when the candidate is removed.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	waiting chan *copied
@@ -36,9 +36,10 @@ type shadow struct {
 	samples                                  trace.Samples
 }
 
-// ShadowCounts is how many copies of calls a candidate has ended, how many of these ended as on the active version, how
-// many otherwise, and how many failed or took too long. Dropped are those that were not made or not compared, because too
-// many waited, because the candidate could not run, or because what runs either version was started anew.
+// ShadowCounts are the numbers of a candidate's copied calls: ended, with the same result as the
+// active version, with a different one, and failed or timed out. Dropped are those that were not
+// made or compared, because the queue was full, the candidate could not run, or the process of
+// either version was restarted.
 type ShadowCounts struct {
 	Calls     int64 `json:"calls"`
 	Equal     int64 `json:"equal"`
@@ -47,17 +48,17 @@ type ShadowCounts struct {
 	Dropped   int64 `json:"dropped"`
 }
 
-// Since returns what came after other counts.
+// Since returns the difference to earlier counts.
 func (c ShadowCounts) Since(before ShadowCounts) ShadowCounts {
 	return ShadowCounts{c.Calls - before.Calls, c.Equal - before.Equal, c.Different - before.Different, c.Failed - before.Failed, c.Dropped - before.Dropped}
 }
 
-// Plus returns what two counts come to together.
+// Plus returns the sum of two counts.
 func (c ShadowCounts) Plus(other ShadowCounts) ShadowCounts {
 	return ShadowCounts{c.Calls + other.Calls, c.Equal + other.Equal, c.Different + other.Different, c.Failed + other.Failed, c.Dropped + other.Dropped}
 }
 
-// newShadow lets a candidate wait for copies of calls until it goes away.
+// newShadow starts a shadow that runs until the candidate is removed.
 func (t *Trials) newShadow(candidate *Plugin) *shadow {
 	s := &shadow{manager: t.m, candidate: candidate, waiting: make(chan *copied, maxShadowWaiting)}
 	s.ctx, s.cancel = context.WithCancel(t.m.ctx)
@@ -71,7 +72,7 @@ func (s *shadow) counts() ShadowCounts {
 	return ShadowCounts{Calls: s.calls.Load(), Equal: s.equal.Load(), Different: s.different.Load(), Failed: s.failed.Load(), Dropped: s.dropped.Load()}
 }
 
-// Shadow returns what a candidate did that gets copies of calls; ok is false if there is none.
+// Shadow returns the counts of a shadow; ok is false if there is none.
 func (t *Trials) Shadow(id string) (counts ShadowCounts, ok bool) {
 	if s := t.shadowOf(id); s != nil {
 		return s.counts(), true
@@ -79,8 +80,8 @@ func (t *Trials) Shadow(id string) (counts ShadowCounts, ok bool) {
 	return ShadowCounts{}, false
 }
 
-// ShadowSamples returns calls that a candidate which gets copies of calls ended otherwise or failed at, the newest first, and
-// the number of its version. Those of the last candidate stay until there is another one.
+// ShadowSamples returns calls with a different result or a failure of a shadow, the newest first,
+// and the number of its version. Those of the last shadow stay until there is another one.
 func (t *Trials) ShadowSamples(id string) (number int64, samples []*trace.Sample) {
 	if s := t.shadowOf(id); s != nil {
 		return s.number(), s.samples.List()
@@ -91,13 +92,13 @@ func (t *Trials) ShadowSamples(id string) (number int64, samples []*trace.Sample
 	return past.number, past.samples
 }
 
-// pastShadow is what is left of a shadow.
+// pastShadow is the rest of an ended shadow.
 type pastShadow struct {
 	number  int64
 	samples []*trace.Sample
 }
 
-// number is that of the version of the candidate; 0 if it is not of the cluster.
+// number returns the number of the candidate's version; 0 if it is not of the cluster.
 func (s *shadow) number() int64 {
 	if shared := s.candidate.Shared(); shared != nil {
 		return shared.Number
@@ -105,7 +106,8 @@ func (s *shadow) number() int64 {
 	return 0
 }
 
-// remember keeps the samples of a shadow that ends, and forgets those of plugins that are gone. m.listMu is held.
+// remember keeps the samples of an ending shadow, and drops those of removed plugins. m.listMu is
+// held.
 func (t *Trials) remember(id string, s *shadow) {
 	t.pastShadows[id] = pastShadow{s.number(), s.samples.List()}
 	for id := range t.pastShadows {
@@ -115,7 +117,7 @@ func (t *Trials) remember(id string, s *shadow) {
 	}
 }
 
-// shadowOf is the shadow of a plugin; nil if there is none.
+// shadowOf returns the shadow of a plugin, or nil.
 func (t *Trials) shadowOf(id string) *shadow {
 	t.m.listMu.RLock()
 	defer t.m.listMu.RUnlock()
@@ -134,7 +136,7 @@ type copied struct {
 	active trace.Answer
 }
 
-// run makes calls that wait, one after another.
+// run makes queued calls sequentially.
 func (s *shadow) run() {
 	for {
 		select {
@@ -146,20 +148,20 @@ func (s *shadow) run() {
 	}
 }
 
-// offer makes a call wait, unless too many do. It is copied only if there is room.
+// offer queues a call, unless the queue is full. The call is copied only if there is space.
 func (s *shadow) offer(copyCall func() *copied) {
 	if len(s.waiting) < cap(s.waiting) {
 		select {
 		case s.waiting <- copyCall():
 			return
-		default: // Others were faster.
+		default: // The queue is full.
 		}
 	}
 	s.dropped.Add(1)
 }
 
-// contextOf is a context for a copy of a call that is made with another one. It tells for whom the call is made, and
-// nothing else: the request, its transaction and its trace end without the candidate.
+// contextOf returns the context for a copy of a call. It contains only for whom the call is made:
+// the request, its transaction and its trace end without the candidate.
 func (s *shadow) contextOf(ctx context.Context) context.Context {
 	own := SameBehalf(s.ctx, ctx)
 	if r := ctx.Value(roleKey{}); r != nil {
@@ -168,13 +170,13 @@ func (s *shadow) contextOf(ctx context.Context) context.Context {
 	return own
 }
 
-// try makes a call and compares how it ended.
+// try makes a call and compares the results.
 func (s *shadow) try(c *copied) {
 	begin := time.Now()
 	value, answered, err := s.pass(c)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return // The candidate goes away.
+		return // The candidate is being removed.
 	case errors.Is(err, errRetired), errors.Is(err, ErrInterrupted):
 		s.dropped.Add(1)
 		return
@@ -188,7 +190,7 @@ func (s *shadow) try(c *copied) {
 	for _, p := range c.method.Params {
 		pair.Names = append(pair.Names, p.Name)
 	}
-	// Whoever sees it counted finds its sample.
+	// The sample is stored before the count.
 	count := &s.different
 	switch outcome := pair.Candidate.Outcome; {
 	case outcome == trace.Failed, outcome == trace.TimedOut:
@@ -203,8 +205,8 @@ func (s *shadow) try(c *copied) {
 	s.calls.Add(1)
 }
 
-// pass lets the extensions of the candidate do what those of the plugin did. A pipeline is not answered: what counts is the
-// value after it.
+// pass calls the candidate's extensions like the plugin's. For a pipeline the final value is
+// compared, not the answers.
 func (s *shadow) pass(c *copied) (value any, answered bool, err error) {
 	bounds := s.manager.Calls.boundsOf(c.method)
 	args := c.args
@@ -241,7 +243,7 @@ func (s *shadow) pass(c *copied) (value any, answered bool, err error) {
 	return value, answered && c.method.Mode != Pipeline, nil
 }
 
-// newAnswer is how a version of a plugin ended a call.
+// newAnswer returns the result of a call by a version of a plugin.
 func newAnswer(version string, took time.Duration, value any, answered bool, err error) trace.Answer {
 	a := trace.Answer{Version: version, Duration: took, Outcome: trace.Unchanged}
 	switch {
@@ -258,23 +260,24 @@ func newAnswer(version string, took time.Duration, value any, answered bool, err
 	return a
 }
 
-// mirror copies one call to the shadows of the plugins that it passes. The zero value copies nothing.
+// mirror copies one call to the shadows of the plugins that it passes. The zero value copies
+// nothing.
 type mirror struct {
 	ctx    context.Context
 	method *Method
-	// split is that of the plugin that is called now; nil if it has no shadow that gets a copy.
+	// split is the split of the current plugin; nil if no shadow gets a copy.
 	split *split
-	// version is the one that the plugin states; "" if only the candidate has a function.
+	// version is the plugin's version; "" if only the candidate implements the method.
 	version string
 	start   time.Time
 	args    []any
 	err     error
 }
 
-// A passage returns the arguments for the next extension and what the call has led to so far.
+// A passage returns the arguments for the next extension and the results of the call so far.
 type passage func() (args []any, answer any, answered bool)
 
-// enter notes that the call comes to an extension of a plugin that has a shadow.
+// enter records that the call reaches an extension of a plugin with a shadow.
 func (c *mirror) enter(b seat, concerned subject, now passage) {
 	s := b.split
 	if c.split == s {
@@ -292,17 +295,17 @@ func (c *mirror) enter(b seat, concerned subject, now passage) {
 	}
 }
 
-// fail notes that an extension failed. The first failure of a plugin counts.
+// fail records that an extension failed. The first failure of a plugin counts.
 func (c *mirror) fail(err error) {
 	switch {
 	case errors.Is(err, errRetired):
-		c.split = nil // The call goes on elsewhere.
+		c.split = nil // The call continues elsewhere.
 	case c.err == nil:
 		c.err = err
 	}
 }
 
-// leave offers the call to the shadow of the plugin that it has passed, if it has passed one.
+// leave offers the call to the shadow of the plugin that it has passed, if any.
 func (c *mirror) leave(now passage) {
 	if c.split == nil {
 		return
@@ -322,10 +325,10 @@ func (c *mirror) leave(now passage) {
 	})
 }
 
-// tellShadow offers what observers are told to a shadow. How the plugin ends it is not waited for.
+// tellShadow offers a call of observers to a shadow, without waiting for the plugin's result.
 func tellShadow(ctx context.Context, s *split, method *Method, args []any) {
 	if method == HandleDomainEvents {
-		return // Events stay with the plugin.
+		return // Events are only delivered to the plugin.
 	}
 	if s.Percentage < 100 {
 		d := division{method: method, all: args}
@@ -339,7 +342,7 @@ func tellShadow(ctx context.Context, s *split, method *Method, args []any) {
 	})
 }
 
-// duplicateAll copies values with all that they point to.
+// duplicateAll deep-copies values.
 func duplicateAll(values []any) []any {
 	list := make([]any, len(values))
 	for i, v := range values {
@@ -348,7 +351,7 @@ func duplicateAll(values []any) []any {
 	return list
 }
 
-// duplicate copies a value with all that it points to: the server may change its own when the call has ended.
+// duplicate deep-copies a value, because the server may change its own after the call.
 func duplicate(v any) any {
 	if v == nil {
 		return nil
@@ -375,7 +378,7 @@ func duplicateOf(v reflect.Value) reflect.Value {
 		return duplicateOf(v.Elem())
 	case reflect.Struct:
 		s := reflect.New(v.Type()).Elem()
-		s.Set(v) // with the fields that only their own package sees, as those of time.Time
+		s.Set(v) // with unexported fields, such as those of time.Time
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				s.Field(i).Set(duplicateOf(v.Field(i)))

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// MaxFile bounds the size of a plugin.
+// MaxFile is the maximum size of a plugin.
 const MaxFile = maxFile
 
-// Shared is what the cluster knows of a plugin that all nodes have.
+// Shared is the data of a cluster plugin, which all nodes have.
 type Shared struct {
 	// Number is that of the version.
 	Number int64
-	// Place is the place of the plugin among those of the cluster, from 1: all nodes call them in the same order.
+	// Place is the position of the plugin among those of the cluster, from 1: all nodes call them
+	// in the same order.
 	Place int64
-	// UploadDate is when the version was uploaded: numbers of a plugin that was removed are used again.
+	// UploadDate is when the version was uploaded: numbers of a removed plugin are reused.
 	UploadDate time.Time
 }
 
@@ -28,11 +29,11 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sharedRank is the rank of the first plugin of the cluster: after those of the folder, before those that administrators
-// add to a node.
+// sharedRank is the rank of the first cluster plugin: after those of the folder, before uploads to
+// this node.
 const sharedRank = 1 << 25
 
-// place is the rank that a plugin asks for; 0 is after those that are there.
+// place returns the rank that a plugin requests; 0 means after existing ones.
 func (s Source) place() int {
 	if s.Shared == nil {
 		return s.rank
@@ -40,10 +41,10 @@ func (s Source) place() int {
 	return sharedRank + int(s.Shared.Place)
 }
 
-// Inspect loads a plugin in its host, runs no hook, and forgets it again, to learn what it is before all nodes load it.
-// Unlike with Check the plugin can use what it can when it is loaded. What Inspect returns cannot be called. A plugin for
-// other roles is accepted; one for this process must get along with what is loaded, apart from a plugin of the cluster
-// with the same id.
+// Inspect loads a plugin in its host, runs no hook, and unloads it, to read its description before
+// all nodes load it. Unlike in Check, its top-level code may use the server. The returned plugin
+// cannot be called. A plugin for other roles is accepted; one for this process must be compatible
+// with the loaded ones, except a cluster plugin with the same id.
 func (m *Manager) Inspect(ctx context.Context, l Language, src Source) (*Plugin, error) {
 	host, err := m.hosts.of(l)
 	if err != nil {
@@ -52,7 +53,7 @@ func (m *Manager) Inspect(ctx context.Context, l Language, src Source) (*Plugin,
 	return m.examine(ctx, host, src, true)
 }
 
-// Withdraw removes a plugin of the cluster. If the plugin with the id is one of this node alone, it does nothing.
+// Withdraw removes a cluster plugin. If the plugin with the id is this node's, it does nothing.
 func (m *Manager) Withdraw(ctx context.Context, id string) error {
 	_, err := m.remove(ctx, id, func(p *Plugin) bool { return p.Shared() != nil })
 	return err

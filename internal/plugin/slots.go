@@ -10,10 +10,11 @@ import (
 	"example.org/app/internal/store"
 )
 
-// slotsKept is how long claims of slots are kept. They only must outlast the difference between clocks.
+// slotsKept is how long claims of slots are kept. They must outlast clock differences.
 const slotsKept = 7 * 24 * time.Hour
 
-// NewSlots returns what claims slots in the server's own store. leads reports whether this process leads the cluster.
+// NewSlots returns the slots in the server's store. leads reports whether this process leads the
+// cluster.
 func NewSlots(db *store.DB, leads func() bool) *StoredSlots { return &StoredSlots{db, leads} }
 
 // StoredSlots claims slots in the store.
@@ -37,7 +38,7 @@ func (s *StoredSlots) Claim(ctx context.Context, pluginID, extension, schedule s
 	return mine, nil
 }
 
-// Clean deletes claims that nobody needs any more, and says how many.
+// Clean deletes obsolete claims, and returns how many.
 func (s *StoredSlots) Clean(ctx context.Context, db store.Writer) (n int64, err error) {
 	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = store.DeletePluginSlots(ctx, tx, time.Now().Add(-slotsKept))

@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// The limits of what one plugin keeps. It is for settings, marks and counters; what is bigger belongs into a database.
+// The limits of one plugin's storage. It is for settings, marks and counters; larger data belongs
+// in a database.
 const (
 	maxKey     = 256 // bytes
 	maxValue   = 64 << 10

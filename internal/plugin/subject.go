@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// subjectOf finds out which user the calls of a method concern, by its parameters: the requester; the one who sends the
-// request, logs in or has the sessions that come first; or the only user that is named. It returns nil if calls concern
-// none. Those of HandleNotification concern several, see division.
+// subjectOf returns a function for the user whom calls of a method concern, by its parameters: the
+// requester; the one who sends the request, logs in or owns the sessions in the first argument; or
+// the only user id. It returns nil if calls concern none. Those of HandleNotification concern
+// several, see division.
 func subjectOf(m *Method) func(first any, rest []any) (int64, bool) {
 	at := slices.IndexFunc(m.Params, func(p Param) bool { return p.Name == "requesterId" })
 	if at < 0 && len(m.Params) == 1 && m.Params[0].Name == "userId" {
@@ -35,7 +36,7 @@ func subjectOf(m *Method) func(first any, rest []any) (int64, bool) {
 // ownedTypes are the types of first arguments that belong to a user.
 var ownedTypes = []reflect.Type{reflect.TypeFor[*ClientRequest](), reflect.TypeFor[*UserLoginInfo](), reflect.TypeFor[*ClientSessions]()}
 
-// owner is the user to whom an argument belongs.
+// owner returns the user to whom an argument belongs.
 func owner(first any, _ []any) (int64, bool) {
 	switch v := first.(type) {
 	case *ClientRequest:
@@ -70,13 +71,13 @@ func (m *Method) concernedBy(args []any) (int64, bool) {
 	return m.user(args[0], args[1:])
 }
 
-// division divides what observers are told between the versions of plugins that have a candidate. Of a notification each
-// version gets its own recipients.
+// division divides calls of observers between the versions of plugins with a candidate. Of a
+// notification each version gets its own recipients.
 type division struct {
 	method *Method
 	all    []any
-	// last is the split that was decided about last, and stable and candidate are the arguments for the two versions; nil means
-	// that a version is not called.
+	// last is the last decided split, and stable and candidate are the arguments for the two
+	// versions; nil means that a version is not called.
 	last              *split
 	stable, candidate []any
 }
@@ -111,8 +112,8 @@ func (d *division) divide(s *split) {
 	}
 }
 
-// recipients returns the arguments of HandleNotification with those recipients only that the candidate is called for, or is
-// not; nil if there is none.
+// recipients returns the arguments of HandleNotification with only those recipients for which the
+// candidate is, or is not, called; nil if there are none.
 func (d *division) recipients(s *split, candidate bool) []any {
 	args, found := slices.Clone(d.all), false
 	for i := 1; i < len(args); i++ {

@@ -14,62 +14,63 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// Slots decides which process of the cluster runs a schedule that only one runs.
+// Slots decides which process of the cluster runs a schedule that runs only once.
 type Slots interface {
 	// Leads reports whether this process leads the cluster.
 	Leads() bool
-	// Claim reports whether this process is the first that claims a slot of a schedule. An earlier slot can no longer be
-	// claimed then.
+	// Claim reports whether this process is the first to claim a slot of a schedule. Earlier slots
+	// can no longer be claimed then.
 	Claim(ctx context.Context, pluginID, extension, schedule string, slot time.Time) (bool, error)
 }
 
 const (
-	// lookInterval is how often is looked for new schedules, and whether this process leads.
+	// lookInterval is how often new schedules, and whether this process leads, are checked.
 	lookInterval = time.Second
 	// leaderHeadStart is how long others leave a slot to the leader, which may not have the plugin.
 	leaderHeadStart = 5 * time.Second
-	// claimPause is after what time a slot is claimed again that could not be.
+	// claimPause is the pause after a failed claim.
 	claimPause = time.Second
 )
 
-// A Timetable runs the schedules of the plugins of a process, and has what became of them.
+// A Timetable runs the schedules of a process's plugins, and records the results.
 type Timetable struct {
 	m       *Manager
 	mu      sync.Mutex
 	entries map[scheduleKey]*timetableEntry
 }
 
-// scheduleKey is what a schedule has in common with that of another version of the plugin.
+// scheduleKey identifies a schedule across versions of the plugin.
 type scheduleKey struct{ plugin, extension, name string }
 
 type timetableEntry struct {
 	schedule *Schedule
-	// next is the next slot, zero while the extension is not to run; idle is when that was seen last.
+	// next is the next slot, zero while the extension must not run; idle is when that was last
+	// seen.
 	next, idle time.Time
 	ScheduleRecord
 }
 
-// A ScheduleRecord is what became of a schedule in this process.
+// A ScheduleRecord contains the results of a schedule in this process.
 type ScheduleRecord struct {
-	// Runs are how often it ran, Failures how often that failed, and Skipped how many slots came while it ran.
+	// Runs counts runs, Failures failed ones, and Skipped slots during a run.
 	Runs, Failures, Skipped int64
 	Running                 bool
-	// LastSlot is that of the last run, the zero time if there was none; LastDuration is how long it took, LastError why it
-	// failed.
+	// LastSlot is the slot of the last run, zero if there was none; LastDuration is its duration,
+	// LastError why it failed.
 	LastSlot     time.Time
 	LastDuration time.Duration
 	LastError    string
 }
 
-// A ScheduleInfo is what there is to know of a schedule.
+// A ScheduleInfo describes a schedule.
 type ScheduleInfo struct {
 	*Schedule
-	// Next is the next slot, the zero time if the extension is not to run.
+	// Next is the next slot, zero if the extension must not run.
 	Next time.Time
 	ScheduleRecord
 }
 
-// info returns what there is to know of the schedules of an extension.
+// info returns the schedules of an extension.
 func (t *Timetable) info(b *member) (list []ScheduleInfo) {
 	s, ok := b.Extension.(Scheduler)
 	if !ok {
@@ -90,7 +91,7 @@ func (t *Timetable) info(b *member) (list []ScheduleInfo) {
 	return list
 }
 
-// entry returns the entry of a schedule, which is made if there is none. The timetable is locked.
+// entry returns the entry of a schedule, creating it if necessary. The timetable is locked.
 func (t *Timetable) entry(key scheduleKey) *timetableEntry {
 	e := t.entries[key]
 	if e == nil {
@@ -100,7 +101,8 @@ func (t *Timetable) entry(key scheduleKey) *timetableEntry {
 	return e
 }
 
-// begin reports whether the schedule runs now: a slot that comes while it runs is skipped. The timetable is locked.
+// begin reports whether the schedule may run now: a slot during a run is skipped. The timetable is
+// locked.
 func (e *timetableEntry) begin() bool {
 	if e.Running {
 		e.Skipped++
@@ -110,7 +112,7 @@ func (e *timetableEntry) begin() bool {
 	return true
 }
 
-// each visits the schedules of all extensions, also of those that are not started.
+// each visits the schedules of all extensions, started or not.
 func (t *Timetable) each(visit func(b *member, s *Schedule)) {
 	for _, p := range t.m.Plugins() {
 		if p.released.Load() {
@@ -126,7 +128,7 @@ func (t *Timetable) each(visit func(b *member, s *Schedule)) {
 	}
 }
 
-// runsSchedules reports whether the schedules of the extension run at present.
+// runsSchedules reports whether the schedules of the extension run now.
 func (m *member) runsSchedules() bool { return m.started.Load() && !m.isDown() }
 
 func (m *member) keyOf(s *Schedule) scheduleKey {
@@ -139,7 +141,7 @@ func (t *Timetable) run() {
 	}
 }
 
-// runDue runs what is due, and says how long to wait.
+// runDue runs due schedules, and returns how long to wait.
 func (t *Timetable) runDue(now time.Time) time.Duration {
 	wake := now.Add(lookInterval)
 	t.mu.Lock()
@@ -160,7 +162,8 @@ func (t *Timetable) runDue(now time.Time) time.Duration {
 	return max(time.Until(wake), time.Millisecond)
 }
 
-// look runs a schedule if it is due, and says when to look again; the zero time is at any time. The timetable is locked.
+// look runs a schedule if it is due, and returns when to check again; the zero time means any time.
+// The timetable is locked.
 func (t *Timetable) look(b *member, e *timetableEntry, s *Schedule, now time.Time) time.Time {
 	if !b.runsSchedules() {
 		e.schedule, e.next, e.idle = s, time.Time{}, now
@@ -173,7 +176,7 @@ func (t *Timetable) look(b *member, e *timetableEntry, s *Schedule, now time.Tim
 		}
 		e.next = s.Next(since)
 	}
-	e.schedule = s // Of another version it may be another one, whose slots are the same.
+	e.schedule = s // Another version may have another object, with the same slots.
 	if e.next.IsZero() || e.next.After(now) {
 		return e.next
 	}
@@ -203,7 +206,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// runSlot runs a schedule if this process is to run it. until is the next slot.
+// runSlot runs a schedule if this process claims the slot. until is the next slot.
 func (t *Timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, until time.Time) {
 	mine, err := t.claim(b, s, slot, until)
 	if err != nil {
@@ -232,7 +235,8 @@ func (t *Timetable) runSlot(b *member, e *timetableEntry, s *Schedule, slot, unt
 	}
 }
 
-// claim reports whether this process is to run a slot. While the store does not answer it tries again, until the next slot.
+// claim reports whether this process must run a slot. If the store does not answer, it retries
+// until the next slot.
 func (t *Timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, error) {
 	if !s.LeaderOnly || t.m.opts.Slots == nil {
 		return true, nil
@@ -248,8 +252,8 @@ func (t *Timetable) claim(b *member, s *Schedule, slot, until time.Time) (bool, 
 	}
 }
 
-// call calls the function of a schedule within the limits of calls. An extension that was replaced meanwhile gives
-// its place to its successor.
+// call calls the function of a schedule within the limits of calls. If the extension was replaced
+// meanwhile, its successor is called.
 func (t *Timetable) call(b *member, s *Schedule, slot time.Time) error {
 	settings := t.m.opts.Settings()
 	limits := bounds{time: time.Duration(settings.ScheduleTimeoutMillis) * time.Millisecond, calls: int64(settings.Limits.ConcurrentCalls)}
@@ -261,7 +265,7 @@ func (t *Timetable) call(b *member, s *Schedule, slot time.Time) error {
 	}
 	for range 2 {
 		if !b.started.Load() {
-			return nil // It was paused or stopped in this moment.
+			return nil // It was paused or stopped just now.
 		}
 		traced := t.m.Calls.tracer.schedule(ctx, s)
 		_, err := b.call(traced.begin(ctx, b), RunSchedule, limits, args, nil)
@@ -279,7 +283,7 @@ func (t *Timetable) call(b *member, s *Schedule, slot time.Time) error {
 	return nil
 }
 
-// successor finds the extension of a newer version that has the same schedule; it is nil if there is none.
+// successor returns the extension of a newer version with the same schedule, or nil.
 func (t *Timetable) successor(b *member, s *Schedule) *member {
 	for _, p := range t.m.Plugins() {
 		for _, other := range p.members {

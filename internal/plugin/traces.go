@@ -15,23 +15,24 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// traced is a call of an extension point or an endpoint that is recorded, or belongs to a trace of OpenTelemetry. A nil one does nothing.
+// traced is a call of an extension point or an endpoint that is recorded, or belongs to an
+// OpenTelemetry trace. A nil one does nothing.
 type traced struct {
 	call *trace.Call
 	// name is what is called.
 	name string
-	// secret says that nothing of the answers may be shown.
+	// secret is true if results must not be shown.
 	secret bool
-	// start and span are those of the extension that is called now.
+	// start and span are those of the current extension.
 	start time.Time
 	span  telemetry.Span
 }
 
-// Recording reports whether calls may be recorded, so that it is worth while to tell which request they are made for
+// Recording reports whether calls may be recorded, so that it pays to set their request
 // (ForRequest).
 func (cs *Calls) Recording() bool { return cs.tracer.on() }
 
-// Traces returns what records calls; nil if nothing does.
+// Traces returns the recorder of calls; nil if there is none.
 func (cs *Calls) Traces() *trace.Recorder { return cs.tracer.traces }
 
 // tracer begins the records of calls.
@@ -39,7 +40,7 @@ type tracer struct{ traces *trace.Recorder }
 
 func (r tracer) on() bool { return r.traces.On() || telemetry.On() }
 
-// method returns what records a call that begins now; nil if it is not recorded.
+// method returns the record of a call; nil if it is not recorded.
 func (r tracer) method(ctx context.Context, method *Method) *traced {
 	if !r.on() {
 		return nil
@@ -47,7 +48,7 @@ func (r tracer) method(ctx context.Context, method *Method) *traced {
 	return r.beginMethod(ctx, method)
 }
 
-// mapType is the type of what storages answer: addresses that let their holder upload and download.
+// mapType is the result type of storages: addresses that allow uploads and downloads.
 var mapType = reflect.TypeFor[map[string]string]()
 
 func (r tracer) beginMethod(ctx context.Context, method *Method) *traced {
@@ -60,7 +61,7 @@ func (r tracer) beginMethod(ctx context.Context, method *Method) *traced {
 	return &traced{call: call, name: method.Point.Name + "." + method.Name, secret: method.Result == mapType}
 }
 
-// endpoint is method for a request that an endpoint answers.
+// endpoint is method for a request to an endpoint.
 func (r tracer) endpoint(ctx context.Context, e *PublishedEndpoint) *traced {
 	if !r.on() {
 		return nil
@@ -86,8 +87,8 @@ func (r tracer) schedule(ctx context.Context, s *Schedule) *traced {
 	return &traced{call: call, name: "Schedule.run"}
 }
 
-// begin begins the record of a call, on behalf of those for whom ctx is; nil if it is neither kept nor in a span. Most
-// calls are not recorded, and cost no memory here.
+// begin begins the record of a call, for the requester of ctx; nil if it is neither kept nor in a
+// span. Most calls are not recorded, and need no allocation.
 func (r tracer) begin(ctx context.Context, subject func() trace.Subject) *trace.Call {
 	b := behalfOf(ctx)
 	kept := r.traces.Wants(b.cause())
@@ -102,7 +103,7 @@ func (r tracer) begin(ctx context.Context, subject func() trace.Subject) *trace.
 	return r.traces.Observe(s)
 }
 
-// begin begins the call of an extension, with the context that it returns.
+// begin begins the call of an extension, with the returned context.
 func (t *traced) begin(ctx context.Context, b *member) context.Context {
 	if t == nil {
 		return ctx
@@ -121,7 +122,7 @@ func (m *member) span(ctx context.Context, name string) (context.Context, teleme
 	return ctx, span
 }
 
-// end keeps the record.
+// end stores the record.
 func (t *traced) end() {
 	if t != nil {
 		t.call.End()
@@ -170,7 +171,7 @@ func (t *traced) add(b *member, a trace.Attempt, err error) {
 	}
 }
 
-// setSpan shows in a span what a step of a trace shows.
+// setSpan copies a step of a trace to a span.
 func setSpan(span telemetry.Span, s *trace.Step) {
 	span.Set(attribute.String("app.plugin.outcome", string(s.Outcome)))
 	switch s.Outcome {

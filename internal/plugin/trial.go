@@ -13,16 +13,17 @@ import (
 // Trials are the candidates: versions of plugins that run beside the active ones.
 type Trials struct {
 	m *Manager
-	// splits are the candidates by the ids of their plugins. They are guarded as the list of the manager is.
+	// splits maps plugin ids to candidates. It is guarded like the manager's list.
 	splits map[string]*split
-	// pastShadows is what is left of the last shadows, by the ids of their plugins.
+	// pastShadows maps plugin ids to the rests of ended shadows.
 	pastShadows map[string]pastShadow
 }
 
-// Try loads another version of a plugin beside the one with the same id, starts it, and lets calls that concern users of
-// the split come to it instead: it is the candidate. All other calls, endpoints, schedules and events stay with the plugin.
-// Without an error it takes the place of another candidate, if there is one. A candidate that cannot run gives its users
-// back to the plugin. One that is a shadow gets copies of the calls and takes nothing away. Errors are *apierr.Error.
+// Try loads another version of a plugin beside the active one, starts it, and switches calls that
+// concern users of the split to it: it is the candidate. All other calls, endpoints, schedules and
+// events stay with the plugin. On success it replaces another candidate, if there is one. If a
+// candidate cannot run, its users get the plugin again. A shadow gets copies of the calls instead.
+// Errors are *apierr.Error.
 func (t *Trials) Try(ctx context.Context, l Language, src Source, s Split) (*Plugin, error) {
 	p, err := t.prepare(ctx, l, src, s.Shadow)
 	if err != nil {
@@ -78,7 +79,7 @@ func (t *Trials) prepare(ctx context.Context, l Language, src Source, isShadow b
 	return p, nil
 }
 
-// seat lets calls come to a candidate from now on. old is the one that it replaces, nil if there is none.
+// seat switches calls to a candidate. old is the one that it replaces, nil if there is none.
 func (t *Trials) seat(p *Plugin, s Split) (old *Plugin, err error) {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
@@ -103,7 +104,7 @@ func (t *Trials) seat(p *Plugin, s Split) (old *Plugin, err error) {
 	return old, nil
 }
 
-// set notes the candidate of a plugin; nil is none. m.mu is held.
+// set sets the candidate of a plugin; nil means none. m.mu is held.
 func (t *Trials) set(id string, s *split) {
 	t.m.listMu.Lock()
 	defer t.m.listMu.Unlock()
@@ -118,8 +119,8 @@ func (t *Trials) set(id string, s *split) {
 	}
 }
 
-// withdraw forgets the candidate of a plugin and returns it; nil if there is none. m.mu is held; the caller publishes
-// the list and retires the candidate.
+// withdraw removes and returns the candidate of a plugin, or nil. m.mu is held; the caller
+// publishes the list and retires the candidate.
 func (t *Trials) withdraw(id string) *Plugin {
 	s := t.splits[id]
 	if s == nil {
@@ -129,8 +130,8 @@ func (t *Trials) withdraw(id string) *Plugin {
 	return s.candidate
 }
 
-// Resplit changes the users of a candidate, which stays a shadow if it is one. Calls that are under way end where they began.
-// It reports false if there is no candidate.
+// Resplit changes the users of a candidate, which stays a shadow if it is one. Running calls end
+// where they began. It reports false if there is no candidate.
 func (t *Trials) Resplit(id string, s Split) bool {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
@@ -155,8 +156,8 @@ func (t *Trials) Find(id string) (*Plugin, Split, bool) {
 	return nil, Split{}, false
 }
 
-// End gives the users of a candidate back to the plugin, lets its calls finish, stops and frees it. It does nothing if
-// there is none.
+// End returns the users of a candidate to the plugin, lets its calls finish, stops and frees it. It
+// does nothing if there is none.
 func (t *Trials) End(ctx context.Context, id string) {
 	t.m.mu.Lock()
 	candidate := t.withdraw(id)
@@ -170,8 +171,9 @@ func (t *Trials) End(ctx context.Context, id string) {
 	t.m.opts.Logger.Info("a version of a plugin is tried no more", "plugin", id, "version", candidate.Version)
 }
 
-// Promote lets a candidate take the place of its plugin, which is stopped and freed when its calls have finished. A
-// candidate that died is refused, and a shadow, which could not do all that the plugin does. Errors are *apierr.Error.
+// Promote replaces the plugin by its candidate; the plugin is stopped and freed when its calls have
+// finished. It returns an error for a dead candidate and for a shadow, which lacks functions of the
+// plugin. Errors are *apierr.Error.
 func (t *Trials) Promote(ctx context.Context, id string) (*Plugin, error) {
 	t.m.mu.Lock()
 	stable, p, err := t.promote(id)
@@ -184,7 +186,7 @@ func (t *Trials) Promote(ctx context.Context, id string) (*Plugin, error) {
 	return p, nil
 }
 
-// promote puts a candidate into the list. m.mu is held.
+// promote moves a candidate to the list. m.mu is held.
 func (t *Trials) promote(id string) (stable, candidate *Plugin, err error) {
 	s := t.splits[id]
 	stable, ok := t.m.Find(id)
@@ -198,7 +200,7 @@ func (t *Trials) promote(id string) (stable, candidate *Plugin, err error) {
 	if err := t.m.admit(candidate, stable); err != nil {
 		return nil, nil, err
 	}
-	// From now on it is loaded anew when it dies, unless it has already.
+	// From now on it is reloaded when it dies, unless it has already.
 	if candidate.trial.Store(false); candidate.dead.Load() {
 		candidate.trial.Store(true)
 		return nil, nil, apierr.New(apierr.IllegalArgument, "the candidate of plugin %q died", id)

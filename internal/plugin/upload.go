@@ -22,28 +22,28 @@ import (
 // An Upload is a plugin that an administrator adds.
 type Upload struct {
 	Language Language
-	// Name is the name of its file. If it is empty, it is made of the content.
+	// Name is the name of its file. If empty, it is derived from the content.
 	Name string
 	Data []byte
-	// Save keeps it in the folder.
+	// Save stores it in the folder.
 	Save bool
-	// Replace lets it take the place of a plugin with the same id.
+	// Replace allows it to replace a plugin with the same id.
 	Replace bool
 }
 
-// Added is what became of an upload.
+// Added is the result of an upload.
 type Added struct {
 	*Plugin
-	// Replaced says that it took the place of another version.
+	// Replaced is true if it replaced another version.
 	Replaced bool
-	// Waits says that it will, as soon as it and those that came with it are granted what they ask for.
+	// Waits is true if it will replace it once it and those uploaded with it have their grants.
 	Waits bool
 }
 
-// maxFileName bounds the name of a file, without prefix and suffix.
+// maxFileName is the maximum length of a file name, without prefix and suffix.
 const maxFileName = 200
 
-// stem is the name of the file without the suffix of its language.
+// stem returns the name of the file without the suffix of its language.
 func (u Upload) stem() (name string, given bool, err error) {
 	if u.Name == "" {
 		sum := sha1.Sum(u.Data) // Existing files are named like that.
@@ -69,7 +69,7 @@ func suffixOf(l Language) string {
 	return ""
 }
 
-// Source is the upload as hosts see it.
+// Source returns the upload as a Source.
 func (u Upload) Source() (Source, error) {
 	name, _, err := u.stem()
 	if len(bytes.TrimSpace(u.Data)) == 0 {
@@ -78,8 +78,8 @@ func (u Upload) Source() (Source, error) {
 	return Source{Name: name + suffixOf(u.Language), Data: u.Data}, err
 }
 
-// Check says what AddAll would do with the uploads, and does nothing. The plugin is there even with an error if it is
-// sound by itself. Results and errors have the positions of the uploads.
+// Check returns the results that AddAll would have, without any change. Valid plugins are returned
+// even with errors. Results and errors have the positions of the uploads.
 func (f *Folder) Check(ctx context.Context, uploads ...Upload) ([]Added, []error) {
 	results, errs := make([]Added, len(uploads)), make([]error, len(uploads))
 	for i, u := range uploads {
@@ -111,7 +111,7 @@ func (f *Folder) check(ctx context.Context, u Upload) (Added, error) {
 	return Added{Plugin: p, Replaced: loaded && u.Replace && !waits, Waits: waits}, err
 }
 
-// Add loads a plugin as AddAll does.
+// Add adds one plugin like AddAll.
 func (f *Folder) Add(ctx context.Context, u Upload) (Added, error) {
 	added, errs := f.AddAll(ctx, u)
 	if errs != nil {
@@ -120,10 +120,10 @@ func (f *Folder) Add(ctx context.Context, u Upload) (Added, error) {
 	return added[0], nil
 }
 
-// AddAll loads plugins of one language, which are not started by that, and saves them if that is wanted, when all were
-// accepted. New versions that are not granted what they ask for wait, with all that came with them, and those before them go
-// on. Whatever fails, nothing of any of them is left. Errors are *apierr.Error and have the positions of the
-// uploads; they are nil if all were added.
+// AddAll loads plugins of one language without starting them, and saves them if requested, once all
+// were accepted. New versions without their grants wait, with all uploaded with them, and the
+// former ones continue. On any failure nothing is left of them. Errors are *apierr.Error and have
+// the positions of the uploads; nil if all were added.
 func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []error) {
 	sources, errs := make([]Source, len(uploads)), make([]error, len(uploads))
 	failed := false
@@ -135,7 +135,7 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 	case len(uploads) == 0:
 		return nil, nil
 	case failed:
-		// The caller is told of the problems of the others as well.
+		// Report the problems of the others as well.
 		for i, u := range uploads {
 			if errs[i] == nil {
 				_, errs[i] = f.check(ctx, u)
@@ -168,7 +168,7 @@ func (f *Folder) AddAll(ctx context.Context, uploads ...Upload) ([]Added, []erro
 	return added, nil
 }
 
-// postpone lets uploads wait for grants.
+// postpone makes uploads wait for grants.
 func (f *Folder) postpone(ctx context.Context, uploads []Upload, list []candidate) []Added {
 	added, plugins := make([]Added, len(list)), make([]*Plugin, len(list))
 	for i, c := range list {
@@ -187,7 +187,8 @@ func (f *Folder) postpone(ctx context.Context, uploads []Upload, list []candidat
 	return added
 }
 
-// save writes the files of uploads, all or none. Its error is that of the upload at the position that it returns.
+// save writes the files of uploads, all or none. Its error belongs to the upload at the returned
+// position.
 func (f *Folder) save(uploads []Upload, list []candidate) (at int, err error) {
 	var undo []func() error
 	defer func() {
@@ -224,7 +225,7 @@ func (f *Folder) save(uploads []Upload, list []candidate) (at int, err error) {
 	return 0, nil
 }
 
-// undo returns what makes the file as it is before it is written.
+// undo returns a function that restores the file's current content.
 func (t target) undo() (func() error, error) {
 	before, err := os.ReadFile(t.path)
 	switch {
@@ -239,12 +240,12 @@ func (t target) undo() (func() error, error) {
 // target is a file that a plugin is saved to.
 type target struct {
 	path string
-	// overwrite says that the file may exist and is replaced.
+	// overwrite is true if the file may exist and is replaced.
 	overwrite bool
 }
 
-// target decides where an upload is saved: in the file of the plugin that it replaces, or else in one of its own, which
-// must not exist unless its name says that it has the same content.
+// target returns where to save an upload: in the file of the plugin that it replaces, or else in
+// its own, which must not exist unless its name is derived from the same content.
 func (f *Folder) target(u Upload, old *Plugin) (target, error) {
 	if u.Replace && old != nil && filepath.Dir(old.Path) == f.dir {
 		return target{old.Path, true}, nil
@@ -266,7 +267,7 @@ func existing(path string) error {
 	return apierr.New(apierr.IllegalArgument, "the file %q exists already", filepath.Base(path))
 }
 
-// write writes the file as a whole or not at all.
+// write writes the file atomically.
 func (t target) write(data []byte) error {
 	if t.overwrite {
 		return writeFile(t.path, data)
@@ -282,7 +283,7 @@ func (t target) write(data []byte) error {
 	return errors.Join(err, os.Remove(temporary))
 }
 
-// Delete removes a plugin, and its file if that is wanted.
+// Delete removes a plugin, and its file if requested.
 func (f *Folder) Delete(ctx context.Context, id string, file bool) error {
 	p, err := f.manager.Remove(ctx, id)
 	if err != nil || !file || p.Path == "" {

@@ -15,14 +15,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A ValueSchema is the JSON Schema of what an endpoint takes or gives. It is never changed.
+// A ValueSchema is the JSON Schema of an endpoint's input or result. It is immutable.
 type ValueSchema struct {
 	text     string
 	document map[string]any
 	compiled *jsonschema.Schema
 }
 
-// NewValueSchema reads a schema. Errors are sentences for the author of the plugin.
+// NewValueSchema parses a schema. Errors are sentences for the author of the plugin.
 func NewValueSchema(text []byte) (*ValueSchema, error) {
 	document, compiled, err := compileSchema(text)
 	if err != nil {
@@ -31,18 +31,18 @@ func NewValueSchema(text []byte) (*ValueSchema, error) {
 	return &ValueSchema{text: string(text), document: document, compiled: compiled}, nil
 }
 
-// String is the JSON text of the schema.
+// String returns the JSON text of the schema.
 func (s *ValueSchema) String() string { return s.text }
 
-// Document is the schema as the plugin has it. The caller must not change it.
+// Document returns the decoded schema, read only.
 func (s *ValueSchema) Document() map[string]any { return s.document }
 
-// parameters are the schemas of the parameters in a query.
+// parameters returns the schemas of query parameters.
 func (s *ValueSchema) parameters() map[string]*jsonschema.Schema {
 	return referred(s.compiled).Properties
 }
 
-// checkParameters refuses a schema that cannot be that of a query.
+// checkParameters returns an error if a schema cannot describe a query.
 func (s *ValueSchema) checkParameters() error {
 	root := referred(s.compiled)
 	if !isGroup(root) {
@@ -60,7 +60,7 @@ func (s *ValueSchema) checkParameters() error {
 	return nil
 }
 
-// parameterType is the type of a parameter, and that of its elements if it is an array.
+// parameterType returns the type of a parameter, and that of its elements if it is an array.
 func parameterType(declared *jsonschema.Schema) (kind, items string) {
 	inner := referred(declared)
 	if kind = typeOf(inner); kind != "array" {
@@ -74,8 +74,8 @@ func parameterType(declared *jsonschema.Schema) (kind, items string) {
 	return kind, ""
 }
 
-// readQuery makes an object of the parameters of a query. A text that is not of the declared type stays a text, which the
-// schema then refuses.
+// readQuery converts query parameters to an object. A text that does not have the declared type
+// stays a text, which the schema then refuses.
 func (s *ValueSchema) readQuery(values map[string][]string) map[string]any {
 	object := map[string]any{}
 	declared := s.parameters()
@@ -140,10 +140,11 @@ func (s *ValueSchema) fill(v any) {
 	}
 }
 
-// maxProblems bounds how many problems of a value are told.
+// maxProblems is the maximum number of reported problems of a value.
 const maxProblems = 20
 
-// problems are the rules that a value breaks, each with the path of the part that breaks it. They show no secrets.
+// problems returns the rules that a value violates, each with the path of the part. They contain no
+// secrets.
 func (s *ValueSchema) problems(v any, where string) []string {
 	err := s.compiled.Validate(v)
 	if err == nil {
@@ -196,7 +197,7 @@ func (s *ValueSchema) isSecret(path []string) bool {
 	return p == nil && hasSecret(s.compiled, map[*jsonschema.Schema]bool{}) || hasSecret(p, map[*jsonschema.Schema]bool{})
 }
 
-// masked returns a value as audit records may show it.
+// masked returns a value for audit records.
 func (s *ValueSchema) masked(v any) any {
 	if !hasSecret(s.compiled, map[*jsonschema.Schema]bool{}) {
 		return v
@@ -215,7 +216,7 @@ func (s *ValueSchema) masked(v any) any {
 	return out
 }
 
-// readJSON reads a value with its numbers as they are written.
+// readJSON decodes a value with json.Number.
 func readJSON(text []byte) (any, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Waiting is a version of a plugin of this node that takes the place of the one that runs as soon as it is granted what
-// it asks for.
+// A Waiting is a version of a node's plugin that replaces the running one once its grants are
+// complete.
 type Waiting struct {
 	Descriptor
 	Digest  string
@@ -19,19 +19,19 @@ type Waiting struct {
 	Since   time.Time
 }
 
-// WaitingVersions are the versions that wait.
+// WaitingVersions are the waiting versions.
 type WaitingVersions struct {
 	*work
 	logger *slog.Logger
 	mu     sync.Mutex
 	list   []waitingUpload
-	// held are ids of plugins whose versions wait a little longer, as often as somebody wants that.
+	// held are ids of plugins whose versions are held back, once for each holder.
 	held []string
 }
 
-// A waitingUpload are plugins that came together, of which at least one waits.
+// A waitingUpload are plugins uploaded together, of which at least one waits.
 type waitingUpload struct {
-	// plugins were discarded: they only tell what they are.
+	// plugins are unloaded and only describe themselves.
 	plugins []*Plugin
 	since   time.Time
 	// again installs them.
@@ -42,12 +42,12 @@ func (u waitingUpload) has(id string) bool {
 	return slices.ContainsFunc(u.plugins, func(p *Plugin) bool { return p.ID == id })
 }
 
-// ready reports whether all of the plugins are granted what they ask for.
+// ready reports whether all of the plugins have their grants.
 func (u waitingUpload) ready() bool {
 	return !slices.ContainsFunc(u.plugins, func(p *Plugin) bool { return !p.Missing().IsEmpty() })
 }
 
-// Find returns the version that waits to take the place of the plugin with an id.
+// Find returns the version that waits to replace the plugin with an id.
 func (w *WaitingVersions) Find(id string) (Waiting, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,8 @@ func (w *WaitingVersions) Find(id string) (Waiting, bool) {
 	return Waiting{}, false
 }
 
-// postpone keeps plugins that wait for grants until they have them, instead of earlier ones with their ids.
+// postpone keeps plugins until their grants are complete, instead of earlier waiting ones with
+// their ids.
 func (w *WaitingVersions) postpone(plugins []*Plugin, again func()) {
 	for _, p := range plugins {
 		w.forget(p.ID)
@@ -73,8 +74,9 @@ func (w *WaitingVersions) postpone(plugins []*Plugin, again func()) {
 	w.resume() // They may have been granted meanwhile.
 }
 
-// Hold lets versions of plugins wait until release is called, whatever is granted meanwhile: a grant that comes with
-// another version is not for them before that one was accepted, and is gone if it was not.
+// Hold holds waiting versions back until release is called, whatever is granted meanwhile: a grant
+// uploaded with another version does not apply to them before that one was accepted, and is revoked
+// if it was not.
 func (w *WaitingVersions) Hold(ids ...string) (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +92,7 @@ func (w *WaitingVersions) Hold(ids ...string) (release func()) {
 	}
 }
 
-// resume installs what waits for nothing any more.
+// resume installs versions whose grants are complete.
 func (w *WaitingVersions) resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,19 +105,21 @@ func (w *WaitingVersions) resume() {
 	})
 }
 
-// forget drops what waits to take the place of the plugin with an id, which is gone or has another version.
+// forget drops the version that waits to replace a plugin that was removed or replaced.
 func (w *WaitingVersions) forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = slices.DeleteFunc(w.list, func(u waitingUpload) bool { return u.has(id) })
 }
 
-// waitsBehind reports whether the plugin cannot take the place of a version that runs before it is granted what it asks for.
+// waitsBehind reports whether the plugin cannot replace a running version until its grants are
+// complete.
 func (p *Plugin) waitsBehind(old *Plugin) bool {
 	return !p.Missing().IsEmpty() && slices.ContainsFunc(p.members, func(b *member) bool { return len(hooksTo(old.stateOf(b.Class()))) > 0 })
 }
 
-// onlyWaits reports whether plugins could not be installed only because some of them wait for grants.
+// onlyWaits reports whether plugins could not be installed only because some of them wait for
+// grants.
 func onlyWaits(errs []error) bool {
 	waits := false
 	for _, err := range errs {

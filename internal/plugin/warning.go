@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// processes names the roles as operators know them.
+// processes returns the roles in the operators' terms.
 func processes(roles []role.Role) string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
@@ -19,7 +19,7 @@ func processes(roles []role.Role) string {
 	return strings.Join(names, " and ")
 }
 
-// Warnings are what the author of the plugin should know though it was loaded, if its host says such things.
+// Warnings returns warnings for the author of a plugin that was loaded, if its host supports them.
 func (p *Plugin) Warnings() []string {
 	var list []string
 	if w, ok := p.module.(interface{ Warnings() []string }); ok {

@@ -10,17 +10,17 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// work is what a manager does beside the calls of others, until it is closed.
+// work is the background work of a manager, until it is closed.
 type work struct {
-	// ctx ends when the manager is closed, and with it every load that is in progress.
+	// ctx ends when the manager is closed, and with it every running load.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// entering keeps loads from beginning while the context ends.
+	// entering prevents loads from beginning while the context ends.
 	entering sync.Mutex
 	loads    sync.WaitGroup
-	// tellers are whoever tells extensions something, or does something about them, that nobody waits for.
+	// tellers counts background goroutines that call or restart extensions.
 	tellers sync.WaitGroup
-	// watcher is who watches the usage of plugins, runs schedules, and the runs.
+	// watcher counts the goroutines that check usage and run schedules, and the runs.
 	watcher sync.WaitGroup
 }
 
@@ -30,7 +30,7 @@ func newWork() *work {
 	return w
 }
 
-// enter counts a load that begins. It reports false if the manager is closed.
+// enter registers a load. It reports false if the manager is closed.
 func (w *work) enter() bool {
 	w.entering.Lock()
 	defer w.entering.Unlock()
