@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Meeting is a conference of a user with another or with a group.
+// Meeting is a conference between two users or in a group.
 type Meeting struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Id               int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -200,7 +200,7 @@ func (x *Meetings) GetMeetings() []*Meeting {
 	return nil
 }
 
-// CreateMeetingRequest makes a meeting with a user or a group.
+// CreateMeetingRequest creates a meeting with a user or a group.
 type CreateMeetingRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           *int64                 `protobuf:"varint,1,opt,name=user_id,json=userId,proto3,oneof" json:"user_id,omitempty"`
@@ -346,7 +346,7 @@ func (x *DeleteMeetingRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryMeetingsRequest asks for meetings that the requester may see.
+// QueryMeetingsRequest queries the meetings that the requester may see.
 type QueryMeetingsRequest struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Ids               []int64                `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
@@ -455,7 +455,7 @@ func (x *QueryMeetingsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateMeetingInvitationRequest answers the invitation to a meeting; accepting gives an access token.
+// UpdateMeetingInvitationRequest answers the invitation to a meeting; accepting returns an access token.
 type UpdateMeetingInvitationRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MeetingId        int64                  `protobuf:"varint,1,opt,name=meeting_id,json=meetingId,proto3" json:"meeting_id,omitempty"`

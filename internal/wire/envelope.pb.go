@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AppRequest is what a client sends. The request id comes back in the response; exactly one kind must be set,
+// AppRequest is a client message. The response has the same request id; exactly one kind must be set,
 // and the id must be written before it.
 type AppRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -1242,8 +1242,8 @@ func (*AppRequest_CreateMessageReactionsRequest) isAppRequest_Kind() {}
 
 func (*AppRequest_DeleteMessageReactionsRequest) isAppRequest_Kind() {}
 
-// AppNotification is what a server sends: the response to a request (request_id and code), a request of somebody
-// else (requester_id and relayed_request), session information, or the end of the session (close_status).
+// AppNotification is a server message: the response to a request (request_id and code), a request of another
+// user (requester_id and relayed_request), session information, or the end of the session (close_status).
 type AppNotification struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Timestamp        int64                  `protobuf:"varint,1,opt,name=timestamp,proto3" json:"timestamp,omitempty"`

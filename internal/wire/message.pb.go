@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Message is a stored message. In a group message, recipient_id holds the group's id too.
+// Message is a stored message. For a group message, recipient_id is also the id of the group.
 type Message struct {
 	state            protoimpl.MessageState  `protogen:"open.v1"`
 	Id               *int64                  `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
@@ -277,7 +277,7 @@ func (x *Messages) GetMessages() []*Message {
 	return nil
 }
 
-// MessagesWithTotal has the messages of one group or one sender, and how many there are in all.
+// MessagesWithTotal contains messages of one group or one sender, and their total number.
 type MessagesWithTotal struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Total          int32                  `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
@@ -346,7 +346,7 @@ func (x *MessagesWithTotal) GetMessages() []*Message {
 	return nil
 }
 
-// MessagesWithTotalList has one element for each group or sender.
+// MessagesWithTotalList contains one element for each group or sender.
 type MessagesWithTotalList struct {
 	state                 protoimpl.MessageState `protogen:"open.v1"`
 	MessagesWithTotalList []*MessagesWithTotal   `protobuf:"bytes,1,rep,name=messages_with_total_list,json=messagesWithTotalList,proto3" json:"messages_with_total_list,omitempty"`
@@ -452,7 +452,7 @@ func (x *CreateMessageReactionsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateMessageRequest sends a message to a group or a user. With a message id it forwards that message.
+// CreateMessageRequest sends a message to a group or a user. If message_id is set, it forwards that message.
 type CreateMessageRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MessageId        *int64                 `protobuf:"varint,1,opt,name=message_id,json=messageId,proto3,oneof" json:"message_id,omitempty"`
@@ -569,7 +569,7 @@ func (x *CreateMessageRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteMessageReactionsRequest takes reactions back.
+// DeleteMessageReactionsRequest removes reactions of the requester.
 type DeleteMessageReactionsRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MessageId        int64                  `protobuf:"varint,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
@@ -630,7 +630,7 @@ func (x *DeleteMessageReactionsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryMessagesRequest asks for messages to the requester, or in the requester's groups.
+// QueryMessagesRequest queries messages to the requester, or in the requester's groups.
 type QueryMessagesRequest struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Ids               []int64                `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`

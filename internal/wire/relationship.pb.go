@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RequestStatus is the life of friend requests, invitations and join requests.
+// RequestStatus is the state of a friend request, an invitation or a join request.
 type RequestStatus int32
 
 const (
@@ -134,7 +134,7 @@ func (ResponseAction) EnumDescriptor() ([]byte, []int) {
 	return file_relationship_proto_rawDescGZIP(), []int{1}
 }
 
-// UserFriendRequest is a request for friendship as both sides see it.
+// UserFriendRequest is a friend request as sender and recipient see it.
 type UserFriendRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Id               *int64                 `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
@@ -398,7 +398,7 @@ func (x *UserRelationship) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UserRelationshipGroup is a named set of relationships. The one with index 0 always exists.
+// UserRelationshipGroup is a named set of relationships. The group with index 0 always exists.
 type UserRelationshipGroup struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Index            int32                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
@@ -565,7 +565,7 @@ func (x *UserRelationshipsWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// CreateFriendRequestRequest asks a user for friendship.
+// CreateFriendRequestRequest sends a friend request to a user.
 type CreateFriendRequestRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	RecipientId      int64                  `protobuf:"varint,1,opt,name=recipient_id,json=recipientId,proto3" json:"recipient_id,omitempty"`
@@ -626,7 +626,7 @@ func (x *CreateFriendRequestRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateRelationshipGroupRequest makes a named set of relationships.
+// CreateRelationshipGroupRequest creates a named set of relationships.
 type CreateRelationshipGroupRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -679,7 +679,7 @@ func (x *CreateRelationshipGroupRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateRelationshipRequest makes a relationship of the requester to a user, or blocks the user.
+// CreateRelationshipRequest creates a relationship of the requester to a user, or blocks the user.
 type CreateRelationshipRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -756,7 +756,7 @@ func (x *CreateRelationshipRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteFriendRequestRequest takes a pending friend request back.
+// DeleteFriendRequestRequest recalls a pending friend request.
 type DeleteFriendRequestRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	RequestId        int64                  `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -809,7 +809,7 @@ func (x *DeleteFriendRequestRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteRelationshipGroupMemberRequest moves a related user to another group. It has no number in the envelope.
+// DeleteRelationshipGroupMemberRequest moves a related user to another group. It has no field in the envelope.
 type DeleteRelationshipGroupMemberRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -939,7 +939,7 @@ func (x *DeleteRelationshipGroupRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteRelationshipRequest ends a relationship, or takes it out of one group.
+// DeleteRelationshipRequest ends a relationship, or removes it from one group.
 type DeleteRelationshipRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -1008,7 +1008,7 @@ func (x *DeleteRelationshipRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryFriendRequestsRequest asks for sent or received friend requests.
+// QueryFriendRequestsRequest queries sent or received friend requests.
 type QueryFriendRequestsRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	AreSentByMe      bool                   `protobuf:"varint,1,opt,name=are_sent_by_me,json=areSentByMe,proto3" json:"are_sent_by_me,omitempty"`
@@ -1069,7 +1069,7 @@ func (x *QueryFriendRequestsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryRelatedUserIdsRequest asks for the ids of related users.
+// QueryRelatedUserIdsRequest queries the ids of related users.
 type QueryRelatedUserIdsRequest struct {
 	state                         protoimpl.MessageState `protogen:"open.v1"`
 	Blocked                       *bool                  `protobuf:"varint,1,opt,name=blocked,proto3,oneof" json:"blocked,omitempty"`
@@ -1146,7 +1146,7 @@ func (x *QueryRelatedUserIdsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryRelationshipGroupsRequest asks for the requester's relationship groups.
+// QueryRelationshipGroupsRequest queries the requester's relationship groups.
 type QueryRelationshipGroupsRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	LastUpdatedDate  *int64                 `protobuf:"varint,1,opt,name=last_updated_date,json=lastUpdatedDate,proto3,oneof" json:"last_updated_date,omitempty"`
@@ -1199,7 +1199,7 @@ func (x *QueryRelationshipGroupsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryRelationshipsRequest asks for the requester's relationships.
+// QueryRelationshipsRequest queries the requester's relationships.
 type QueryRelationshipsRequest struct {
 	state                         protoimpl.MessageState `protogen:"open.v1"`
 	UserIds                       []int64                `protobuf:"varint,1,rep,packed,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DeviceType is the kind of device that a session runs on. A user has at most one session of each.
+// DeviceType is the type of the device of a session. A user has at most one session of each type.
 type DeviceType int32
 
 const (
@@ -81,7 +81,7 @@ func (DeviceType) EnumDescriptor() ([]byte, []int) {
 	return file_user_proto_rawDescGZIP(), []int{0}
 }
 
-// ProfileAccessStrategy says who may see a user's profile.
+// ProfileAccessStrategy determines who may see a user's profile.
 type ProfileAccessStrategy int32
 
 const (
@@ -193,7 +193,7 @@ func (UserStatus) EnumDescriptor() ([]byte, []int) {
 	return file_user_proto_rawDescGZIP(), []int{2}
 }
 
-// NearbyUser is a user near the asked place; distances are in metres.
+// NearbyUser is a user near the requested location; distances are in metres.
 type NearbyUser struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -278,7 +278,7 @@ func (x *NearbyUser) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// NearbyUsers is the result of a search around a place.
+// NearbyUsers is the result of a search around a location.
 type NearbyUsers struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NearbyUsers   []*NearbyUser          `protobuf:"bytes,1,rep,name=nearby_users,json=nearbyUsers,proto3" json:"nearby_users,omitempty"`
@@ -323,7 +323,7 @@ func (x *NearbyUsers) GetNearbyUsers() []*NearbyUser {
 	return nil
 }
 
-// UserInfo is a user as others see it.
+// UserInfo is the public information of a user.
 type UserInfo struct {
 	state                 protoimpl.MessageState `protogen:"open.v1"`
 	Id                    *int64                 `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
@@ -493,7 +493,7 @@ func (x *UserInfosWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// UserLocation is a place in degrees.
+// UserLocation is a location in degrees.
 type UserLocation struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Latitude         float32                `protobuf:"fixed32,1,opt,name=latitude,proto3" json:"latitude,omitempty"`
@@ -570,7 +570,7 @@ func (x *UserLocation) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UserOnlineStatus says whether and on which devices a user is online.
+// UserOnlineStatus reports whether and on which devices a user is online.
 type UserOnlineStatus struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -639,7 +639,7 @@ func (x *UserOnlineStatus) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UserOnlineStatuses has one status for each user that was asked for.
+// UserOnlineStatuses contains one status for each requested user.
 type UserOnlineStatuses struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Statuses      []*UserOnlineStatus    `protobuf:"bytes,1,rep,name=statuses,proto3" json:"statuses,omitempty"`
@@ -684,13 +684,13 @@ func (x *UserOnlineStatuses) GetStatuses() []*UserOnlineStatus {
 	return nil
 }
 
-// UserSession tells a client about its new session, before the response to its login.
+// UserSession describes the new session of a client; the server sends it before the response to the login.
 type UserSession struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	SessionId        string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	ServerId         string                 `protobuf:"bytes,2,opt,name=server_id,json=serverId,proto3" json:"server_id,omitempty"`
 	CustomAttributes []*Value               `protobuf:"bytes,15,rep,name=custom_attributes,json=customAttributes,proto3" json:"custom_attributes,omitempty"`
-	// heartbeat_interval_seconds is how often the server asks for a heartbeat when nothing else is sent; 0 leaves it to the client.
+	// heartbeat_interval_seconds is the requested interval between heartbeats when nothing else is sent; 0 leaves the interval to the client.
 	HeartbeatIntervalSeconds int32 `protobuf:"varint,100,opt,name=heartbeat_interval_seconds,json=heartbeatIntervalSeconds,proto3" json:"heartbeat_interval_seconds,omitempty"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
@@ -815,8 +815,8 @@ func (x *UserSettings) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateSessionRequest logs a user in. The version must be 1. The password is whatever the server's way of
-// authentication wants.
+// CreateSessionRequest logs a user in. The version must be 1. The content of password depends on the configured
+// authentication of the server.
 type CreateSessionRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Version          int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -962,7 +962,7 @@ func (x *DeleteSessionRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteUserSettingsRequest removes settings by name, or all that may be removed.
+// DeleteUserSettingsRequest deletes settings by name, or all deletable settings.
 type DeleteUserSettingsRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Names            []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
@@ -1015,7 +1015,7 @@ func (x *DeleteUserSettingsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryNearbyUsersRequest finds users around a place, which becomes the requester's own.
+// QueryNearbyUsersRequest finds users around a location, which becomes the requester's location.
 type QueryNearbyUsersRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Latitude         float32                `protobuf:"fixed32,1,opt,name=latitude,proto3" json:"latitude,omitempty"`
@@ -1116,7 +1116,7 @@ func (x *QueryNearbyUsersRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryUserOnlineStatusesRequest asks who is online.
+// QueryUserOnlineStatusesRequest queries the online statuses of users.
 type QueryUserOnlineStatusesRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserIds          []int64                `protobuf:"varint,1,rep,packed,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`
@@ -1169,7 +1169,7 @@ func (x *QueryUserOnlineStatusesRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryUserProfilesRequest asks for users by id or by name.
+// QueryUserProfilesRequest queries users by id or by name.
 type QueryUserProfilesRequest struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	UserIds           []int64                `protobuf:"varint,1,rep,packed,name=user_ids,json=userIds,proto3" json:"user_ids,omitempty"`
@@ -1262,7 +1262,7 @@ func (x *QueryUserProfilesRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryUserSettingsRequest asks for the requester's settings.
+// QueryUserSettingsRequest queries the requester's settings.
 type QueryUserSettingsRequest struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Names                []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
@@ -1323,7 +1323,7 @@ func (x *QueryUserSettingsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateUserLocationRequest tells where the requester is.
+// UpdateUserLocationRequest sets the requester's location.
 type UpdateUserLocationRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Latitude         float32                `protobuf:"fixed32,1,opt,name=latitude,proto3" json:"latitude,omitempty"`

@@ -75,7 +75,7 @@ func (x *LongsWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// StringsWithVersion is a list of texts and the date of its last change. Storage queries answer with alternating
+// StringsWithVersion is a list of texts and the date of its last change. Storage queries return alternating
 // keys and values.
 type StringsWithVersion struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`

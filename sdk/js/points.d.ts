@@ -52,7 +52,7 @@ interface AdminActionHandler {
   /**
    * Called after every request of an administrator, including rejected ones.
    * @param adminAction The action, who requested it, and its result.
-   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   * @remarks Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
    */
   handleAdminAction?(adminAction: AdminAction): Answer<void>;
 }
@@ -65,7 +65,7 @@ interface UserAuthenticator {
   /**
    * Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.
    * @param userLoginInfo The credentials and the device of the client.
-   * @remarks Extensions are asked one after another until one answers. A failure refuses what was asked for.
+   * @remarks Extensions are called in order until one returns a result. A failure refuses the operation.
    */
   authenticate?(userLoginInfo: UserLoginInfo): Answer<boolean>;
 }
@@ -79,14 +79,14 @@ interface UserOnlineStatusChangeHandler {
    * Called after a session is opened.
    * @param userSessions The sessions of the user on this gateway, including the new one.
    * @param userSession The new session.
-   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   * @remarks Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
    */
   goOnline?(userSessions: ClientSessions, userSession: ClientSession): Answer<void>;
   /**
    * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
    * @param userSessions The remaining sessions of the user on this gateway.
    * @param closeReason Why the session was closed.
-   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   * @remarks Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
    */
   goOffline?(userSessions: ClientSessions, closeReason: CloseReason): Answer<void>;
 }
@@ -101,7 +101,7 @@ interface NotificationHandler {
    * @param notification The notification.
    * @param recipientIds The recipients for whom this gateway received the notification.
    * @param offlineRecipientIds The recipients who could not be reached on this gateway.
-   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   * @remarks Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
    */
   handle?(notification: wire.AppNotification, recipientIds: Int64[], offlineRecipientIds: Int64[]): Answer<void>;
 }
@@ -114,13 +114,13 @@ interface ClientRequestHandler {
   /**
    * Called before a request is handled. Returns the replacement; null leaves the request unchanged.
    * @param clientRequest The request.
-   * @remarks Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
+   * @remarks Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
    */
   transform?(clientRequest: ClientRequest): Answer<ClientRequest>;
   /**
    * Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.
    * @param clientRequest The request.
-   * @remarks Extensions are asked one after another until one answers. A failure refuses what was asked for.
+   * @remarks Extensions are called in order until one returns a result. A failure refuses the operation.
    */
   handle?(clientRequest: ClientRequest): Answer<RequestHandlerResult>;
 }
@@ -135,7 +135,7 @@ interface RequestHandlerResultHandler {
    * @param result The result of the request.
    * @param requesterId The user who made the request.
    * @param requesterDevice The type of the device of the requester.
-   * @remarks Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
+   * @remarks Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
    */
   beforeNotify?(result: RequestHandlerResult, requesterId: Int64, requesterDevice: wire.DeviceType): Answer<RequestHandlerResult>;
   /**
@@ -144,7 +144,7 @@ interface RequestHandlerResultHandler {
    * @param requesterId The user who made the request.
    * @param requesterDevice The type of the device of the requester.
    * @param offlineRecipientIds The recipients who have no session in the cluster.
-   * @remarks Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
+   * @remarks Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
    */
   afterNotify?(result: RequestHandlerResult, requesterId: Int64, requesterDevice: wire.DeviceType, offlineRecipientIds: Int64[]): Answer<RequestHandlerResult>;
 }
@@ -157,7 +157,7 @@ interface ExpiredMessageDeletionNotifier {
   /**
    * Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.
    * @param messages The messages that are about to be deleted.
-   * @remarks Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
+   * @remarks Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
    */
   getMessagesToDelete?(messages: StoredMessage[]): Answer<StoredMessage[]>;
 }
@@ -171,7 +171,7 @@ interface StorageServiceProvider {
    * Deletes the picture of the requester.
    * @param requesterId Who asks.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   deleteUserProfilePicture?(requesterId: Int64, customAttributes: wire.Value[]): Answer<void>;
   /**
@@ -180,7 +180,7 @@ interface StorageServiceProvider {
    * @param resourceName The name of the file.
    * @param resourceMediaType The media type of the file.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryUserProfilePictureUploadInfo?(requesterId: Int64, resourceName: string | undefined, resourceMediaType: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -188,7 +188,7 @@ interface StorageServiceProvider {
    * @param requesterId Who asks.
    * @param userId The user.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryUserProfilePictureDownloadInfo?(requesterId: Int64, userId: Int64, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -196,7 +196,7 @@ interface StorageServiceProvider {
    * @param requesterId Who asks.
    * @param groupId The group.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   deleteGroupProfilePicture?(requesterId: Int64, groupId: Int64, customAttributes: wire.Value[]): Answer<void>;
   /**
@@ -206,7 +206,7 @@ interface StorageServiceProvider {
    * @param resourceName The name of the file.
    * @param resourceMediaType The media type of the file.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryGroupProfilePictureUploadInfo?(requesterId: Int64, groupId: Int64, resourceName: string | undefined, resourceMediaType: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -214,7 +214,7 @@ interface StorageServiceProvider {
    * @param requesterId Who asks.
    * @param groupId The group.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryGroupProfilePictureDownloadInfo?(requesterId: Int64, groupId: Int64, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -223,7 +223,7 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   deleteMessageAttachment?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, customAttributes: wire.Value[]): Answer<void>;
   /**
@@ -232,7 +232,7 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param userId The user.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   shareMessageAttachmentWithUser?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, userId: Int64): Answer<void>;
   /**
@@ -241,7 +241,7 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param groupId The group.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   shareMessageAttachmentWithGroup?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, groupId: Int64): Answer<void>;
   /**
@@ -250,7 +250,7 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param userId The user.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   unshareMessageAttachmentWithUser?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, userId: Int64): Answer<void>;
   /**
@@ -259,7 +259,7 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param groupId The group.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   unshareMessageAttachmentWithGroup?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, groupId: Int64): Answer<void>;
   /**
@@ -268,7 +268,7 @@ interface StorageServiceProvider {
    * @param resourceName The name of the file.
    * @param resourceMediaType The media type of the file.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentUploadInfo?(requesterId: Int64, resourceName: string | undefined, resourceMediaType: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -278,7 +278,7 @@ interface StorageServiceProvider {
    * @param resourceName The name of the file.
    * @param resourceMediaType The media type of the file.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentUploadInfoInPrivateConversation?(requesterId: Int64, userId: Int64, resourceName: string | undefined, resourceMediaType: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -288,7 +288,7 @@ interface StorageServiceProvider {
    * @param resourceName The name of the file.
    * @param resourceMediaType The media type of the file.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentUploadInfoInGroupConversation?(requesterId: Int64, groupId: Int64, resourceName: string | undefined, resourceMediaType: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
@@ -297,14 +297,14 @@ interface StorageServiceProvider {
    * @param idNum The id of the attachment, if it is a number.
    * @param idStr The id of the attachment, if it is a text.
    * @param customAttributes The custom attributes of the request.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentDownloadInfo?(requesterId: Int64, idNum: Int64 | undefined, idStr: string | undefined, customAttributes: wire.Value[]): Answer<{ [name: string]: string }>;
   /**
    * Lists what the requester uploaded.
    * @param requesterId Who asks.
    * @param creationDateRange When it was stored.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentInfosUploadedByRequester?(requesterId: Int64, creationDateRange: DateRange | undefined): Answer<StorageResourceInfo[]>;
   /**
@@ -313,7 +313,7 @@ interface StorageServiceProvider {
    * @param userIds The users; none are all.
    * @param creationDateRange When it was stored.
    * @param areSharedByRequester Whether the requester shared them; nothing is either.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentInfosInPrivateConversations?(requesterId: Int64, userIds: Int64[], creationDateRange: DateRange | undefined, areSharedByRequester: boolean | undefined): Answer<StorageResourceInfo[]>;
   /**
@@ -322,7 +322,7 @@ interface StorageServiceProvider {
    * @param groupIds The groups; none are all.
    * @param userIds The users; none are all.
    * @param creationDateRange When it was stored.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   queryMessageAttachmentInfosInGroupConversations?(requesterId: Int64, groupIds: Int64[], userIds: Int64[], creationDateRange: DateRange | undefined): Answer<StorageResourceInfo[]>;
 }
@@ -337,27 +337,27 @@ interface ConferenceServiceProvider {
    * @param requesterId The user who creates the meeting.
    * @param meeting The meeting.
    * @param options The limits of the meeting.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   createMeeting?(requesterId: Int64, meeting: Meeting, options: CreateMeetingOptions): Answer<MeetingAccess>;
   /**
    * Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.
    * @param requesterId The user who cancels the meeting.
    * @param meetingId The meeting.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   cancelMeeting?(requesterId: Int64, meetingId: Int64): Answer<void>;
   /**
    * Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.
    * @param userId The user who wants to create a meeting.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   countActiveMeetingsByUserId?(userId: Int64): Answer<number>;
   /**
    * Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.
    * @param requesterId The user who enters the meeting.
    * @param meetingId The meeting.
-   * @remarks There is at most one extension. A failure refuses what was asked for.
+   * @remarks There is at most one extension. A failure refuses the operation.
    */
   acceptMeetingInvitation?(requesterId: Int64, meetingId: Int64): Answer<MeetingAccess>;
   /**
@@ -376,7 +376,7 @@ interface DomainEventHandler {
   /**
    * Called after a transaction that changed something is committed, and after a session is opened or closed. Calls are not in the order of the transactions.
    * @param events The events of the transaction, or the one of the session.
-   * @remarks Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+   * @remarks Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
    */
   handleDomainEvents?(events: DomainEvent[]): Answer<void>;
 }
@@ -389,7 +389,7 @@ interface DomainEventConsumer {
   /**
    * Called with the events after those of the last call that succeeded, at most 100. If it throws or exceeds its time limit, it is called again with the same events, and maybe more, after 1 second, then 2, 4, …, at most 60.
    * @param events The events in their order.
-   * @remarks Each extension is called until it succeeds, one call after another. A failure is logged and counted.
+   * @remarks Each extension is called repeatedly until it succeeds, with one call at a time. A failure is logged and counted.
    */
   consumeDomainEvents?(events: DomainEvent[]): Answer<void>;
 }

@@ -207,27 +207,27 @@ func codeTable(codes []code) string {
 
 // advice for single codes. Other codes get the advice of their kind.
 var advice = map[int]string{
-	1000: "go on",
+	1000: "continue",
 	1001: "treat it as success without data",
-	1002: "keep what it has",
+	1002: "use the data that it has",
 	1100: "correct the encoding; repeated mistakes block the address",
-	1101: "wait a second, then send it again; going on as before blocks the address",
+	1101: "wait a second, then resend it; otherwise the address is blocked",
 	1102: "correct the argument that the reason names",
 	1103: "treat it as done, or choose another key",
-	1104: "ask for fewer records",
-	1105: "log in, then send it again",
+	1104: "request fewer records",
+	1105: "log in, then resend it",
 	1106: "do not send requests of this kind in this session",
-	1200: "send it again once, then tell the user",
+	1200: "resend it once, then tell the user",
 	1201: "reconnect, with a growing delay",
 	2000: "update: `version` must be 1",
-	2010: "reconnect and log in at once",
+	2010: "reconnect and log in immediately",
 	2011: "ask for the password or a new token",
 	2012: "tell the user that the account cannot log in",
 	2013: "log in as another device type",
 	2100: "tell the user that another device is logged in",
-	2103: "use the session that the connection has",
+	2103: "use the existing session of the connection",
 	2104: "log in",
-	5010: "tell the user that a rule of the operator refuses the text",
+	5010: "tell the user that a rule of the operator rejects the text",
 	6000: "hide pictures and attachments",
 	8000: "hide meetings",
 }
@@ -246,11 +246,11 @@ func adviceFor(c code) string {
 	case c.HTTP == 409:
 		return "treat it as done"
 	case c.HTTP == 429 || c.HTTP == 503:
-		return "wait, then send it again"
+		return "wait, then resend it"
 	case c.HTTP >= 500:
-		return "send it again once, then tell the user"
+		return "resend it once, then tell the user"
 	default:
-		return "tell the user; do not send it again unchanged"
+		return "tell the user; do not resend it unchanged"
 	}
 }
 
@@ -265,18 +265,18 @@ type CloseStatus struct {
 var CloseStatuses = []CloseStatus{
 	{100, "ILLEGAL_REQUEST", "a frame was too large or malformed", "correct its encoding; repeated mistakes block the address"},
 	{110, "HEARTBEAT_TIMEOUT", "nothing was received for `app.gateway.session.close-idle-session-after-seconds` (180)", "reconnect; send heartbeats more often"},
-	{111, "LOGIN_TIMEOUT", "no login within `session.establish-timeout-millis` of the transport (300000)", "reconnect when there is somebody to log in"},
-	{112, "SWITCH", "only heartbeats came for a while and UDP is enabled: the session stays open", "send heartbeats over UDP; reconnect when the server sends the byte `01`, or to send a request"},
+	{111, "LOGIN_TIMEOUT", "no login within `session.establish-timeout-millis` of the transport (300000)", "reconnect when a user wants to log in"},
+	{112, "SWITCH", "the client sent only heartbeats for a while and UDP is enabled: the session stays open", "send heartbeats over UDP; reconnect when the server sends the byte `01`, or to send a request"},
 	{200, "SERVER_ERROR", "the connection failed because of the server", "reconnect, with a growing delay"},
-	{201, "SERVER_CLOSED", "the server shuts down", "reconnect, with a growing delay; behind a load balancer another gateway answers"},
+	{201, "SERVER_CLOSED", "the server shuts down", "reconnect, with a growing delay; a load balancer selects another gateway"},
 	{202, "SERVER_UNAVAILABLE", "the server cannot serve the connection now", "reconnect, with a growing delay"},
-	{300, "CONNECTION_CLOSED", "never sent: clients use it for a connection that ended without a notification", "reconnect, with a growing delay"},
+	{300, "CONNECTION_CLOSED", "never sent: clients use it for a connection that was closed without a notification", "reconnect, with a growing delay"},
 	{400, "UNKNOWN_ERROR", "anything else", "reconnect, with a growing delay"},
 	{500, "DISCONNECTED_BY_CLIENT", "the client sent `delete_session_request`", "stay disconnected"},
-	{501, "DISCONNECTED_BY_OTHER_DEVICE", "the user logged in with another device that excludes this one, or disconnected this one", "stay disconnected and tell the user; reconnecting at once would disconnect the other"},
+	{501, "DISCONNECTED_BY_OTHER_DEVICE", "the user logged in with another device that excludes this one, or disconnected this one", "stay disconnected and tell the user; reconnecting immediately would disconnect the other"},
 	{600, "DISCONNECTED_BY_ADMIN", "an administrator closed the session", "stay disconnected and tell the user"},
 	{700, "USER_IS_DELETED_OR_INACTIVATED", "the user was deleted or made inactive", "stay disconnected and tell the user"},
-	{701, "USER_IS_BLOCKED", "the user or the address was blocked", "stay disconnected; new connections are dropped without an answer"},
+	{701, "USER_IS_BLOCKED", "the user or the address was blocked", "stay disconnected; new connections are closed without an answer"},
 }
 
 func closeTable() string {

@@ -15,19 +15,19 @@ public final class Api {
     private final ExtensionContext context;
 
     /**
-     * Made by the host.
-     * @param context leads to the server
+     * Created by the host.
+     * @param context the connection to the server
      */
     public Api(ExtensionContext context) {
         this.context = context;
     }
 
     /**
-     * Carries out an operation by its id. The methods of the groups are what is wanted nearly always.
+     * Calls an operation by its id. Prefer the methods of the groups.
      * @param operation the id of the operation
      * @param input the parameters by their names and the body as body
-     * @return what was read of the answer, null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the decoded result, null if there is none
+     * @throws im.app.plugin.AppException if the server refuses the call
      */
     public @Nullable Object call(String operation, java.util.Map<String, @Nullable Object> input) {
         String answer = context.call(operation, Json.write(input));

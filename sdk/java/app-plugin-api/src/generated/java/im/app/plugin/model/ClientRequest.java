@@ -23,7 +23,7 @@ public record ClientRequest(long userId, DeviceType deviceType, String clientIp,
         clientIp = clientIp == null ? "" : clientIp;
     }
     /**
-     * Makes the same with a changed request.
+     * Returns a copy with a changed request.
      * <pre>{@code
      * clientRequest.editRequest(r -> r.getCreateMessageRequestBuilder().setText("hello"))
      * }</pre>

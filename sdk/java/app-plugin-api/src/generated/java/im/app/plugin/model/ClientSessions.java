@@ -21,16 +21,16 @@ public record ClientSessions(long userId, UserStatus userStatus, List<ClientSess
         sessions = sessions == null ? List.of() : sessions;
     }
     /**
-     * Whether the user has a session here.
-     * @return false if the user has left this gateway
+     * Reports whether the user has a session on this gateway.
+     * @return false if the user has no session on this gateway
      */
     public boolean isOnline() {
         return !sessions.isEmpty();
     }
 
     /**
-     * The session of a kind of device.
-     * @param deviceType the kind of device
+     * Returns the session on a device type.
+     * @param deviceType the device type
      * @return the session, null if there is none
      */
     public ClientSession session(DeviceType deviceType) {
@@ -43,8 +43,8 @@ public record ClientSessions(long userId, UserStatus userStatus, List<ClientSess
     }
 
     /**
-     * The kinds of devices on which the user is here.
-     * @return the kinds
+     * Returns the device types of the sessions of the user on this gateway.
+     * @return the device types
      */
     public List<DeviceType> deviceTypes() {
         return sessions.stream().map(ClientSession::deviceType).toList();

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record DateRange(@Nullable Instant start, @Nullable Instant end) {
     /**
-     * Whether a date is in the range.
+     * Reports whether a date is in the range.
      * @param date a date
-     * @return whether it is in it
+     * @return true if it is in the range
      */
     public boolean contains(Instant date) {
         return (start == null || !date.isBefore(start)) && (end == null || date.isBefore(end));

@@ -18,9 +18,9 @@ public record Notification(boolean forwardToRequesterOtherOnlineSessions, List<L
         recipients = recipients == null ? List.of() : recipients;
     }
     /**
-     * Tells users of something.
+     * Returns a notification for users.
      * @param recipients the ids of the users
-     * @param notification what they are told
+     * @param notification the content
      * @return the notification
      */
     public static Notification of(java.util.Collection<Long> recipients, AppRequest notification) {

@@ -28,7 +28,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.@Nul
     public static final RequestHandlerResult NO_CONTENT = of(StatusCode.NO_CONTENT);
 
     /**
-     * Answers with a code.
+     * Returns a result with a code.
      * @param code one of {@link StatusCode}
      * @return the result
      */
@@ -37,9 +37,9 @@ public record RequestHandlerResult(int code, String reason, AppNotification.@Nul
     }
 
     /**
-     * Answers with a code and a text.
+     * Returns a result with a code and a reason.
      * @param code one of {@link StatusCode}
-     * @param reason what the client reads
+     * @param reason the reason, which the client receives
      * @return the result
      */
     public static RequestHandlerResult of(int code, String reason) {
@@ -47,7 +47,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.@Nul
     }
 
     /**
-     * Answers with data.
+     * Returns a result with data.
      * @param response the data
      * @return the result
      */
@@ -56,7 +56,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.@Nul
     }
 
     /**
-     * Answers with a number, such as the id of what was made.
+     * Returns a result with a number, such as the id of a created record.
      * @param value the number
      * @return the result
      */
@@ -65,7 +65,7 @@ public record RequestHandlerResult(int code, String reason, AppNotification.@Nul
     }
 
     /**
-     * Answers with a text.
+     * Returns a result with a text.
      * @param value the text
      * @return the result
      */

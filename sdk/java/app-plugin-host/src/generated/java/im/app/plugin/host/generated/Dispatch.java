@@ -101,17 +101,17 @@ public final class Dispatch {
     private Dispatch() {}
 
     /**
-     * Writes a notification, which plugins send.
-     * @param out gets it
-     * @param notification what is written
+     * Writes a notification that a plugin sends.
+     * @param out the output
+     * @param notification the notification
      */
     public static void writeNotification(Out out, Notification notification) {
         Codecs.writeNotification(out, notification);
     }
 
     /**
-     * Reads what writeNotification wrote.
-     * @param in where it stands
+     * Reads a notification written by writeNotification.
+     * @param in the input
      * @return the notification
      */
     public static Notification readNotification(In in) {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public interface NotificationHandler extends ExtensionPoint {
     /**
      * Called after a notification is written to the sessions of its recipients.
-     * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
      * @param notification The notification.
      * @param recipientIds The recipients for whom this gateway received the notification.
      * @param offlineRecipientIds The recipients who could not be reached on this gateway.

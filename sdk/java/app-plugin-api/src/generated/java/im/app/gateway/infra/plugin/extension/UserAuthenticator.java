@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public interface UserAuthenticator extends ExtensionPoint {
     /**
      * Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.
-     * <p>Extensions are asked one after another until one answers. A failure refuses what was asked for.
+     * <p>Extensions are called in order until one returns a result. A failure refuses the operation.
      * @param userLoginInfo The credentials and the device of the client.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
     /**
      * Called after a session is opened.
-     * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
      * @param userSessions The sessions of the user on this gateway, including the new one.
      * @param userSession The new session.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -40,7 +40,7 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
 
     /**
      * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
-     * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
      * @param userSessions The remaining sessions of the user on this gateway.
      * @param closeReason Why the session was closed.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public interface ClientRequestHandler extends ExtensionPoint {
     /**
      * Called before a request is handled. Returns the replacement; null leaves the request unchanged.
-     * <p>Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
      * @param clientRequest The request.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -38,7 +38,7 @@ public interface ClientRequestHandler extends ExtensionPoint {
 
     /**
      * Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.
-     * <p>Extensions are asked one after another until one answers. A failure refuses what was asked for.
+     * <p>Extensions are called in order until one returns a result. A failure refuses the operation.
      * @param clientRequest The request.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public interface ConferenceServiceProvider extends ExtensionPoint {
     /**
      * Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who creates the meeting.
      * @param meeting The meeting.
      * @param options The limits of the meeting.
@@ -43,7 +43,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who cancels the meeting.
      * @param meetingId The meeting.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -65,7 +65,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param userId The user who wants to create a meeting.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -86,7 +86,7 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
 
     /**
      * Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who enters the meeting.
      * @param meetingId The meeting.
      * @return the answer, or null for nothing

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public interface DomainEventConsumer extends ExtensionPoint {
     /**
      * Called with the events after those of the last call that succeeded, at most 100. If it throws or exceeds its time limit, it is called again with the same events, and maybe more, after 1 second, then 2, 4, …, at most 60.
-     * <p>Each extension is called until it succeeds, one call after another. A failure is logged and counted.
+     * <p>Each extension is called repeatedly until it succeeds, with one call at a time. A failure is logged and counted.
      * @param events The events in their order.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

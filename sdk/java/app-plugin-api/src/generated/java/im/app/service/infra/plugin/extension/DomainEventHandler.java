@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public interface DomainEventHandler extends ExtensionPoint {
     /**
      * Called after a transaction that changed something is committed, and after a session is opened or closed. Calls are not in the order of the transactions.
-     * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
      * @param events The events of the transaction, or the one of the session.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */

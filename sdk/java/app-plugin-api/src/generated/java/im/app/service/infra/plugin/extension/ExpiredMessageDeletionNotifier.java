@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
     /**
      * Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.
-     * <p>Extensions are called one after another; each gets what the one before it answered. A failure refuses what was asked for.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
      * @param messages The messages that are about to be deleted.
      * @return the answer, or null for nothing
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public interface RequestHandlerResultHandler extends ExtensionPoint {
     /**
      * Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.
-     * <p>Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
      * @param result The result of the request.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.
@@ -43,7 +43,7 @@ public interface RequestHandlerResultHandler extends ExtensionPoint {
 
     /**
      * Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.
-     * <p>Extensions are called one after another; each gets what the one before it answered. A failure is logged and counted; the server goes on without the extension.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
      * @param result The result of the request, with this notification.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public interface StorageServiceProvider extends ExtensionPoint {
     /**
      * Deletes the picture of the requester.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param customAttributes The custom attributes of the request.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
@@ -42,7 +42,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to upload a picture of the requester.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
@@ -69,7 +69,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to download the picture of a user.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param userId The user.
      * @param customAttributes The custom attributes of the request.
@@ -94,7 +94,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Deletes the picture of a group.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
@@ -118,7 +118,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to upload a picture of a group.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param resourceName The name of the file. May be null.
@@ -147,7 +147,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to download the picture of a group.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
@@ -172,7 +172,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Deletes an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -198,7 +198,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lets a user download an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -224,7 +224,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lets the members of a group download an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -250,7 +250,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lets a user no longer download an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -276,7 +276,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lets the members of a group no longer download an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -302,7 +302,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to upload an attachment that is for no conversation yet.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
@@ -329,7 +329,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to upload an attachment for a user.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param userId The user.
      * @param resourceName The name of the file. May be null.
@@ -358,7 +358,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to upload an attachment for a group.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param resourceName The name of the file. May be null.
@@ -387,7 +387,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Says how to download an attachment.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
@@ -414,7 +414,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lists what the requester uploaded.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param creationDateRange When it was stored. May be null.
      * @return the answer, or null for nothing
@@ -437,7 +437,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lists the attachments in private conversations.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param userIds The users; none are all.
      * @param creationDateRange When it was stored. May be null.
@@ -464,7 +464,7 @@ public interface StorageServiceProvider extends ExtensionPoint {
 
     /**
      * Lists the attachments in group conversations.
-     * <p>There is at most one extension. A failure refuses what was asked for.
+     * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param groupIds The groups; none are all.
      * @param userIds The users; none are all.

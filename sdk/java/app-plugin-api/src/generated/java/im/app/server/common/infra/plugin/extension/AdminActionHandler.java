@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public interface AdminActionHandler extends ExtensionPoint {
     /**
      * Called after every request of an administrator, including rejected ones.
-     * <p>Extensions are called at the same time, and nobody waits for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
      * @param adminAction The action, who requested it, and its result.
      * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
      */
