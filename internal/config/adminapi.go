@@ -12,10 +12,10 @@ import (
 // have.
 type AdminAPI struct {
 	Enabled           bool         `default:"true" doc:"Whether the administrative HTTP interface is served."`
-	UseAuthentication bool         `default:"true" doc:"Whether callers must log in; false lets everybody do everything."`
+	UseAuthentication bool         `default:"true" doc:"Whether callers must log in; false allows everyone everything."`
 	HTTP              AdminHTTP    `doc:"The HTTP server of the administrative interface."`
-	Address           Address      `doc:"The address of the administrative interface as other nodes and browsers are told it."`
-	RateLimiting      RateLimiting `mutable:"true" global:"true" doc:"How many requests one address may send."`
+	Address           Address      `doc:"The address of the administrative interface that is advertised to other nodes and browsers."`
+	RateLimiting      RateLimiting `mutable:"true" global:"true" doc:"The rate limit of requests of one address."`
 	Log               AdminCallLog `mutable:"true" global:"true" doc:"The record of administrative calls."`
 	OpenAPI           OpenAPI      `name:"openapi" mutable:"true" doc:"The description of the administrative interface."`
 }
@@ -25,12 +25,12 @@ type ServiceAdminAPI struct {
 	AdminAPI
 
 	AllowDeleteWithoutFilter          bool  `default:"false" mutable:"true" global:"true" doc:"Whether a delete call without any filter may delete everything."`
-	MaxAvailableRecordsPerRequest     int32 `default:"1000" min:"1" mutable:"true" global:"true" doc:"The largest number of records that one query returns."`
-	DefaultAvailableRecordsPerRequest int32 `default:"10" min:"1" mutable:"true" global:"true" doc:"The number of records that a query returns that does not ask for a size."`
-	TotalBudgetMillis                 int32 `default:"100" min:"0" mutable:"true" global:"true" doc:"How long the records that a page is a part of are counted for its total; when that is over, total is a lower bound and totalIsExact is false."`
-	MaxHourDifferencePerCountRequest  int32 `default:"24" min:"0" mutable:"true" global:"true" doc:"How many hours one statistics query may count separately."`
-	MaxDayDifferencePerCountRequest   int32 `default:"31" min:"0" mutable:"true" global:"true" doc:"How many days one statistics query may count separately."`
-	MaxMonthDifferencePerCountRequest int32 `default:"12" min:"0" mutable:"true" global:"true" doc:"How many months one statistics query may count separately."`
+	MaxAvailableRecordsPerRequest     int32 `default:"1000" min:"1" mutable:"true" global:"true" doc:"The maximum number of records that a query returns."`
+	DefaultAvailableRecordsPerRequest int32 `default:"10" min:"1" mutable:"true" global:"true" doc:"The number of records that a query without a size returns."`
+	TotalBudgetMillis                 int32 `default:"100" min:"0" mutable:"true" global:"true" doc:"The time limit for counting the total of a page; if it expires, total is a lower bound and totalIsExact is false."`
+	MaxHourDifferencePerCountRequest  int32 `default:"24" min:"0" mutable:"true" global:"true" doc:"The maximum number of hours that one statistics query can count separately."`
+	MaxDayDifferencePerCountRequest   int32 `default:"31" min:"0" mutable:"true" global:"true" doc:"The maximum number of days that one statistics query can count separately."`
+	MaxMonthDifferencePerCountRequest int32 `default:"12" min:"0" mutable:"true" global:"true" doc:"The maximum number of months that one statistics query can count separately."`
 }
 
 // Validate checks that the default size of a page is an allowed size.
@@ -58,10 +58,10 @@ func (a AdminAPI) Validate() error {
 type AdminHTTP struct {
 	Host                     string `default:"0.0.0.0" doc:"The address on which the server listens."`
 	Port                     int32  `min:"0" max:"65535" doc:"The port on which the server listens; 0 lets the operating system choose."`
-	ConnectTimeoutMillis     int32  `default:"30000" min:"0" doc:"How long the set-up of a connection may take; 0 means without limit."`
-	IdleTimeoutMillis        int32  `default:"180000" min:"0" doc:"How long a connection may be idle between two requests; 0 means without limit."`
-	RequestReadTimeoutMillis int32  `default:"180000" min:"0" doc:"How long the reading of a request may take; 0 means without limit."`
-	MaxRequestBodySizeBytes  int32  `default:"10485760" min:"1" doc:"The largest request body that is accepted."`
+	ConnectTimeoutMillis     int32  `default:"30000" min:"0" doc:"The time limit for setting up a connection; 0 means no limit."`
+	IdleTimeoutMillis        int32  `default:"180000" min:"0" doc:"The time for which a connection may be idle between two requests; 0 means no limit."`
+	RequestReadTimeoutMillis int32  `default:"180000" min:"0" doc:"The time limit for reading a request; 0 means no limit."`
+	MaxRequestBodySizeBytes  int32  `default:"10485760" min:"1" doc:"The maximum size of a request body."`
 	SSL                      SSL    `hidden:"true" doc:"Encryption of the connections."`
 }
 
@@ -99,16 +99,16 @@ func (s SSL) Validate() error {
 
 // RateLimiting is a token bucket for each client address.
 type RateLimiting struct {
-	Capacity             int32 `default:"50" min:"1" doc:"The largest number of requests that one address can save up."`
-	InitialTokens        int32 `default:"50" min:"0" doc:"The number of requests that a new address has at once."`
-	TokensPerPeriod      int32 `default:"50" min:"1" doc:"The number of requests that an address gains in each interval."`
-	RefillIntervalMillis int32 `default:"1000" min:"0" doc:"The length of the interval; 0 means that an address never gains any."`
+	Capacity             int32 `default:"50" min:"1" doc:"The maximum number of tokens (requests) of one address."`
+	InitialTokens        int32 `default:"50" min:"0" doc:"The initial number of tokens (requests) of an address."`
+	TokensPerPeriod      int32 `default:"50" min:"1" doc:"The number of tokens (requests) that an address gets in each interval."`
+	RefillIntervalMillis int32 `default:"1000" min:"0" doc:"The length of the interval; 0 means that an address gets no further tokens."`
 }
 
 // AdminCallLog says what is recorded of administrative calls.
 type AdminCallLog struct {
 	Enabled          bool `default:"true" doc:"Whether administrative calls are recorded."`
-	LogRequestParams bool `default:"true" doc:"Whether the record of a call holds its parameters."`
+	LogRequestParams bool `default:"true" doc:"Whether the record of a call includes its parameters."`
 }
 
 // OpenAPI is the machine-readable description of the administrative interface.

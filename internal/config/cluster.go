@@ -9,46 +9,46 @@ type Cluster struct {
 	ID        string    `default:"app" required:"true" doc:"The name of the cluster; nodes of other clusters on the same NATS are not seen."`
 	Node      Node      `doc:"This node."`
 	NATS      NATS      `name:"nats" hidden:"true" doc:"The fabric between nodes."`
-	Discovery Discovery `doc:"How nodes learn that others live."`
+	Discovery Discovery `doc:"How nodes detect other nodes and their failure."`
 	RPC       RPC       `doc:"Calls between nodes."`
-	Presence  Presence  `doc:"What nodes know of who is online."`
+	Presence  Presence  `doc:"The information that nodes have about online users."`
 }
 
 // Presence is how nodes share what they know of who is online.
 type Presence struct {
-	Partitioned bool `default:"false" doc:"Whether users who are online are split among the services, so that no node has to know all of them. The first node that starts after NATS decides for all nodes; see deployment.md before changing it."`
+	Partitioned bool `default:"false" doc:"Whether online users are partitioned among the services, so that no node has to hold all of them. The first node that starts after NATS decides for all nodes; see deployment.md before changing it."`
 }
 
 // Node describes this node to others.
 type Node struct {
 	ID              string `doc:"The id of this node: letters, digits, - and _, unique in the cluster; empty lets the server choose one at each start. A process with both roles appends the role."`
 	Name            string `doc:"A name for people."`
-	Zone            string `doc:"Where the node stands, for people."`
-	ActiveByDefault bool   `default:"true" doc:"Whether the node takes part as soon as it has started."`
+	Zone            string `doc:"The location of the node, as information for operators."`
+	ActiveByDefault bool   `default:"true" doc:"Whether the node is active as soon as it has started."`
 	LeaderEligible  bool   `default:"true" doc:"Whether the node may become leader; only a service node can."`
-	Priority        int32  `default:"0" min:"0" doc:"Among nodes that may lead, the one with the highest number leads when there is no leader, unless it is slow to claim the lead. A leader keeps the lead when a node with a higher number joins."`
+	Priority        int32  `default:"0" min:"0" doc:"The priority in the election of the leader: if there is no leader, the eligible node with the highest number becomes the leader, unless it is slow to claim the lease. A leader remains the leader when a node with a higher number joins."`
 }
 
 // NATS is the connection between nodes.
 type NATS struct {
-	URL      property.Secret `doc:"An external NATS server or cluster: nats://host:port, several with commas between; empty starts a server inside this process."`
-	Listen   string          `doc:"The host:port on which the server inside this process accepts other nodes; it needs a token or certificate files. Empty accepts nobody."`
-	Token    property.Secret `doc:"The secret that nodes show to each other."`
+	URL      property.Secret `doc:"An external NATS server or cluster: nats://host:port, several separated by commas; empty starts an embedded server."`
+	Listen   string          `doc:"The host:port on which the embedded server accepts other nodes; it requires a token or certificate files. Empty accepts no connections."`
+	Token    property.Secret `doc:"The shared secret with which nodes authenticate."`
 	SSL      NATSSSL         `doc:"Certificate files of the connection between nodes."`
-	Replicas int32           `default:"1" min:"1" max:"5" doc:"How many servers of an external NATS cluster keep the member records."`
+	Replicas int32           `default:"1" min:"1" max:"5" doc:"The number of servers of an external NATS cluster that store the member records."`
 }
 
 // NATSSSL are the certificate files of connections between nodes.
 type NATSSSL struct {
 	CertificateFile string `path:"true" doc:"The PEM file with the certificate chain of this node."`
 	PrivateKeyFile  string `path:"true" doc:"The PEM file with the private key of this node."`
-	CAFile          string `path:"true" doc:"The PEM file with the certificates that other nodes are checked against."`
+	CAFile          string `path:"true" doc:"The PEM file with the CA certificates for verifying other nodes."`
 }
 
 // Discovery is the membership protocol.
 type Discovery struct {
-	HeartbeatTimeoutSeconds  int32 `default:"30" min:"1" max:"60" doc:"The silence after which a node counts as gone. A node whose connection to NATS has ended counts as gone after six seconds in any case."`
-	HeartbeatIntervalSeconds int32 `default:"10" min:"1" doc:"How often a node says that it lives."`
+	HeartbeatTimeoutSeconds  int32 `default:"30" min:"1" max:"60" doc:"The time without heartbeats after which a node counts as gone. A node whose connection to NATS has ended always counts as gone after six seconds."`
+	HeartbeatIntervalSeconds int32 `default:"10" min:"1" doc:"The interval between heartbeats of a node."`
 }
 
 // Validate checks that a node is heard of before it counts as gone.
@@ -61,34 +61,34 @@ func (d Discovery) Validate() error {
 
 // RPC is what holds for calls between nodes.
 type RPC struct {
-	RequestTimeoutMillis int32 `default:"30000" min:"1" doc:"How long a call to another node may take."`
+	RequestTimeoutMillis int32 `default:"30000" min:"1" doc:"The time limit of a call to another node."`
 }
 
 // HealthCheck says when a node is not fit to take work.
 type HealthCheck struct {
-	CheckIntervalSeconds int32          `default:"3" min:"1" doc:"How often the health of the node is checked."`
+	CheckIntervalSeconds int32          `default:"3" min:"1" doc:"The interval between health checks of the node."`
 	CPU                  CPUHealth      `doc:"The processors of the machine."`
 	Memory               MemoryHealth   `doc:"The memory."`
-	Overload             OverloadHealth `doc:"More work than the process can do."`
+	Overload             OverloadHealth `doc:"Overload of the process."`
 }
 
 // CPUHealth is the load of the machine, by whatever process, that degrades a node.
 type CPUHealth struct {
-	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The load of the processors beyond which the node is degraded: it goes on, and other nodes take the work that they can take; 100 never is beyond."`
-	Retries                          int32 `default:"5" min:"0" doc:"How many checks in a row must find too much load."`
+	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The processor load above which the node is degraded: it continues to work, and other nodes take over work where possible; 100 disables the check."`
+	Retries                          int32 `default:"5" min:"0" doc:"The number of consecutive checks that must exceed the limit."`
 	Refuse                           bool  `default:"false" doc:"Whether a node that is degraded by the load of the processors refuses requests and logins."`
 }
 
 // OverloadHealth is the overload of the process itself, which makes it refuse work.
 type OverloadHealth struct {
-	MaxWaitMillis int32 `default:"1000" min:"0" doc:"How long work may wait in the process before it runs, by nine of ten pieces of work; beyond that the node refuses requests and logins; 0 is no limit."`
-	Retries       int32 `default:"5" min:"0" doc:"How many checks in a row must find that it waits too long."`
+	MaxWaitMillis int32 `default:"1000" min:"0" doc:"The scheduling delay of work in the process (90th percentile) above which the node refuses requests and logins; 0 means no limit."`
+	Retries       int32 `default:"5" min:"0" doc:"The number of consecutive checks that must exceed the limit."`
 }
 
 // MemoryHealth is the shortage that makes a node unfit.
 type MemoryHealth struct {
-	MaxAvailableMemoryPercentage int32 `default:"95" min:"1" max:"100" doc:"The share of the memory in use beyond which the node is not healthy; 100 never is beyond."`
-	MinFreeSystemMemoryBytes     int32 `default:"134217728" min:"0" doc:"The free memory below which the node is not healthy."`
+	MaxAvailableMemoryPercentage int32 `default:"95" min:"1" max:"100" doc:"The share of used memory above which the node is unhealthy; 100 disables the check."`
+	MinFreeSystemMemoryBytes     int32 `default:"134217728" min:"0" doc:"The free memory below which the node is unhealthy."`
 }
 
 // AdvertiseStrategy is how the address that others are told is found.
@@ -104,7 +104,7 @@ const (
 
 // Address is the address of a server as others are told it.
 type Address struct {
-	AdvertiseStrategy AdvertiseStrategy `default:"PRIVATE_ADDRESS" enum:"ADVERTISE_ADDRESS,BIND_ADDRESS,PRIVATE_ADDRESS,PUBLIC_ADDRESS" doc:"Which address others are told: a given one, the one that the server listens on, the private one of this machine or the public one."`
+	AdvertiseStrategy AdvertiseStrategy `default:"PRIVATE_ADDRESS" enum:"ADVERTISE_ADDRESS,BIND_ADDRESS,PRIVATE_ADDRESS,PUBLIC_ADDRESS" doc:"The advertised address: a given one, the one that the server listens on, the private one of this machine or the public one."`
 	AdvertiseHost     string            `doc:"The host for ADVERTISE_ADDRESS."`
 	AttachPortToHost  bool              `default:"true" doc:"Whether the port is appended to the host."`
 }
@@ -119,5 +119,5 @@ func (a Address) Validate() error {
 
 // IP says how the addresses of this machine are found.
 type IP struct {
-	PublicIPDetectorAddresses []string `default:"https://checkip.amazonaws.com,https://whatismyip.akamai.com,https://ifconfig.me/ip,https://myip.dnsomatic.com" doc:"Addresses that answer with the public address of the caller; asked for PUBLIC_ADDRESS only."`
+	PublicIPDetectorAddresses []string `default:"https://checkip.amazonaws.com,https://whatismyip.akamai.com,https://ifconfig.me/ip,https://myip.dnsomatic.com" doc:"URLs that return the public address of the caller; used for PUBLIC_ADDRESS only."`
 }

@@ -19,11 +19,11 @@ type Meeting struct {
 	Name       MeetingName       `doc:"The names of meetings."`
 	Intro      MeetingIntro      `doc:"What is said of meetings."`
 	Password   MeetingPassword   `doc:"The passwords of meetings."`
-	Quota      MeetingQuota      `doc:"How many meetings there may be."`
+	Quota      MeetingQuota      `doc:"Limits on the number of meetings."`
 	Scheduling MeetingScheduling `doc:"When meetings may be."`
 
-	RetentionPeriodHours       int32  `default:"720" min:"0" doc:"For how long a meeting is kept after it ended, was cancelled or expired; 0 means for ever."`
-	ExpiredMeetingsCleanupCron string `default:"0 0 3 * * *" required:"true" mutable:"false" global:"false" doc:"When meetings that are kept no longer are deleted: second, minute, hour, day of month, month, day of week."`
+	RetentionPeriodHours       int32  `default:"720" min:"0" doc:"The time for which a meeting is kept after it ended, was cancelled or expired; 0 means forever."`
+	ExpiredMeetingsCleanupCron string `default:"0 0 3 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which meetings past their retention are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
 // MeetingIDType says what the ids of meetings look like.
@@ -37,13 +37,13 @@ const (
 
 // MeetingID says what the ids of meetings look like.
 type MeetingID struct {
-	Type MeetingIDType `default:"DIGIT_9" enum:"DIGIT_9,DIGIT_10" doc:"How many random digits the id of a new meeting has."`
+	Type MeetingIDType `default:"DIGIT_9" enum:"DIGIT_9,DIGIT_10" doc:"The number of random digits in the id of a new meeting."`
 }
 
 // MeetingName holds the limits of names.
 type MeetingName struct {
-	MinLength int32 `default:"0" min:"0" doc:"The least number of characters of a name; one is required if it is greater than 0."`
-	MaxLength int32 `default:"20" min:"0" doc:"The greatest number of characters of a name; 0 means without limit."`
+	MinLength int32 `default:"0" min:"0" doc:"The minimum number of characters of a name; a value is required if it is greater than 0."`
+	MaxLength int32 `default:"20" min:"0" doc:"The maximum number of characters of a name; 0 means no limit."`
 }
 
 // Validate checks that there is a length that a name may have.
@@ -51,8 +51,8 @@ func (n MeetingName) Validate() error { return validateLengths(n.MinLength, n.Ma
 
 // MeetingIntro holds the limits of introductions.
 type MeetingIntro struct {
-	MinLength int32 `default:"0" min:"0" doc:"The least number of characters of an introduction; one is required if it is greater than 0."`
-	MaxLength int32 `default:"200" min:"0" doc:"The greatest number of characters of an introduction; 0 means without limit."`
+	MinLength int32 `default:"0" min:"0" doc:"The minimum number of characters of an introduction; a value is required if it is greater than 0."`
+	MaxLength int32 `default:"200" min:"0" doc:"The maximum number of characters of an introduction; 0 means no limit."`
 }
 
 // Validate checks that there is a length that an introduction may have.
@@ -82,10 +82,10 @@ const (
 
 // MeetingPassword holds the rules about passwords of meetings.
 type MeetingPassword struct {
-	Policy    MeetingPasswordPolicy `default:"PROHIBITED" enum:"USER_INPUT_REQUIRED,USER_INPUT_OPTIONAL,USER_INPUT_OR_SYSTEM_GENERATED,SYSTEM_GENERATED,PROHIBITED" doc:"Whether creators give their meetings a password, the server does, or there are none."`
+	Policy    MeetingPasswordPolicy `default:"PROHIBITED" enum:"USER_INPUT_REQUIRED,USER_INPUT_OPTIONAL,USER_INPUT_OR_SYSTEM_GENERATED,SYSTEM_GENERATED,PROHIBITED" doc:"Whether creators set the password of a meeting, the server generates it, or meetings have no password."`
 	Type      MeetingPasswordType   `default:"NUMERIC" enum:"NUMERIC,ALPHABETIC,ALPHANUMERIC" doc:"Whether a password consists of the digits 0 to 9, the letters A to Z and a to z, or both."`
-	MinLength int32                 `default:"6" min:"1" doc:"The least number of characters of a password. Those that the server makes have so many."`
-	MaxLength int32                 `default:"6" min:"1" max:"256" doc:"The greatest number of characters of a password."`
+	MinLength int32                 `default:"6" min:"1" doc:"The minimum number of characters of a password. Generated passwords have this length."`
+	MaxLength int32                 `default:"6" min:"1" max:"256" doc:"The maximum number of characters of a password."`
 }
 
 // Validate checks that there is a length that a password may have.
@@ -93,14 +93,14 @@ func (p MeetingPassword) Validate() error { return validateLengths(p.MinLength, 
 
 // MeetingQuota holds the limits of how many meetings there may be.
 type MeetingQuota struct {
-	MaxActiveMeetingCountPerUser int32 `default:"1" min:"0" doc:"How many meetings of a user may be under way at a time, as far as the plugin that holds them can count; 0 means without limit."`
+	MaxActiveMeetingCountPerUser int32 `default:"1" min:"0" doc:"The maximum number of active meetings of a user, if the plugin that provides them can count them; 0 means no limit."`
 }
 
 // MeetingScheduling says when meetings may be.
 type MeetingScheduling struct {
-	MaxAllowedStartDateOffsetSeconds int32 `default:"0" min:"0" doc:"How far ahead a meeting may be created; 0 means that all begin at once."`
+	MaxAllowedStartDateOffsetSeconds int32 `default:"0" min:"0" doc:"How far in the future a meeting may begin; 0 means that all begin immediately."`
 	AllowCancel                      bool  `default:"true" doc:"Whether creators may cancel their meetings."`
-	ExpireAfterSeconds               int32 `default:"86400" min:"0" doc:"For how long after its beginning a meeting of which nobody said that it ended can be entered; 0 means for ever."`
+	ExpireAfterSeconds               int32 `default:"86400" min:"0" doc:"The time after its beginning for which a meeting can be joined if its end was not reported; 0 means forever."`
 }
 
 // validateLengths checks that there is a length within the limits of a text.

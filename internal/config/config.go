@@ -20,22 +20,22 @@ import (
 // A Config that others can see is never changed: take a Clone, or let
 // [Live.Update] do it.
 type Config struct {
-	Audit          Audit          `doc:"The audit trail, which tells who changed what."`
+	Audit          Audit          `doc:"The audit trail, which records who changed what."`
 	Store          Store          `doc:"Where the server keeps its data."`
 	Console        Console        `doc:"The web console."`
-	Cluster        Cluster        `doc:"How nodes find each other and work together."`
+	Cluster        Cluster        `doc:"The cluster of nodes."`
 	FlightRecorder FlightRecorder `doc:"Flight recordings, which show what the process does."`
-	HealthCheck    HealthCheck    `doc:"When a node is not fit to take work."`
+	HealthCheck    HealthCheck    `doc:"The conditions under which a node accepts no work."`
 	Location       Location       `doc:"Where users are."`
 	IP             IP             `doc:"How the addresses of this machine are found."`
 	Logging        Logging        `doc:"What the server logs and where."`
 	Metrics        Metrics        `doc:"Who may read the metrics."`
-	Plugin         Plugin         `doc:"Programs of others that take part in what the server does."`
+	Plugin         Plugin         `doc:"Plugins."`
 	Security       Security       `doc:"Passwords and how they are stored, and clients that may not connect."`
 	Shutdown       Shutdown       `doc:"How long a stopping server waits for running work."`
-	Telemetry      Telemetry      `doc:"What the server tells other systems of what it does."`
+	Telemetry      Telemetry      `doc:"Telemetry for other systems."`
 	Gateway        Gateway        `doc:"The role that holds the connections of the users."`
-	Service        Service        `doc:"The role that holds the rules and the data."`
+	Service        Service        `doc:"The role that holds the business rules and the data."`
 
 	// home is what @HOME stands for; it outlives Load because Merge resolves
 	// paths as well, once resolved says that Load did.
@@ -55,12 +55,12 @@ type Service struct {
 	ClientAPI    ServiceClientAPI `doc:"The requests of clients."`
 	Conference   Conference       `mutable:"true" global:"true" doc:"The rules about meetings."`
 	Conversation Conversation     `mutable:"true" global:"true" doc:"The rules about conversations."`
-	Fake         Fake             `doc:"Made-up data for those who want to try things out."`
+	Fake         Fake             `doc:"Generated data for evaluation."`
 	Group        Group            `mutable:"true" global:"true" doc:"The rules about groups."`
 	Message      Message          `mutable:"true" global:"true" doc:"The rules about messages."`
-	Notification Notification     `mutable:"true" global:"true" doc:"Who is told of what users do."`
-	Statistics   Statistics       `doc:"What is counted and logged from time to time."`
-	User         User             `mutable:"true" global:"true" doc:"The rules about users and what they know of each other."`
+	Notification Notification     `mutable:"true" global:"true" doc:"The notifications about actions of users."`
+	Statistics   Statistics       `doc:"Statistics that are logged periodically."`
+	User         User             `mutable:"true" global:"true" doc:"The rules about users and their relationships."`
 }
 
 // rootName is the first segment of every property name.

@@ -4,21 +4,21 @@ package config
 
 // Conversation holds the rules about conversations.
 type Conversation struct {
-	ReadReceipt  ReadReceipt  `doc:"Up to when users have read conversations."`
-	TypingStatus TypingStatus `doc:"Whether users see that others are typing."`
-	Settings     Settings     `doc:"What users keep on the server about each of their conversations."`
+	ReadReceipt  ReadReceipt  `doc:"The read dates of conversations."`
+	TypingStatus TypingStatus `doc:"Typing notifications."`
+	Settings     Settings     `doc:"Settings of users for their conversations."`
 }
 
 // ReadReceipt holds the rules about read dates.
 type ReadReceipt struct {
-	Enabled                               bool `default:"true" doc:"Whether users may say up to when they have read a conversation."`
+	Enabled                               bool `default:"true" doc:"Whether users may set the read date of a conversation."`
 	AllowMoveReadDateForward              bool `default:"false" doc:"Whether a read date may be replaced by an earlier one."`
-	UseServerTime                         bool `default:"true" doc:"Whether the time of the server replaces the read date that a user says."`
-	UpdateReadDateWhenUserQueryingMessage bool `default:"false" doc:"Whether a user who queries messages has read the conversation."`
-	UpdateReadDateAfterMessageSent        bool `default:"true" doc:"Whether a user who sends a message has read the conversation."`
+	UseServerTime                         bool `default:"true" doc:"Whether the time of the server replaces the read date in the request."`
+	UpdateReadDateWhenUserQueryingMessage bool `default:"false" doc:"Whether querying messages updates the read date of the conversation."`
+	UpdateReadDateAfterMessageSent        bool `default:"true" doc:"Whether sending a message updates the read date of the conversation."`
 }
 
 // TypingStatus holds the rules about typing.
 type TypingStatus struct {
-	Enabled bool `default:"true" doc:"Whether users may say that they are typing."`
+	Enabled bool `default:"true" doc:"Whether users may send typing statuses."`
 }

@@ -9,8 +9,8 @@ type Gateway struct {
 	AdminAPI          AdminAPI          `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
 	ClientAPI         ClientAPI         `doc:"What clients may send."`
 	Session           GatewaySession    `doc:"The sessions of users."`
-	SimultaneousLogin SimultaneousLogin `mutable:"true" global:"true" doc:"Which devices of a user may be online at the same time."`
-	ServiceDiscovery  ClientDiscovery   `doc:"What clients and other nodes are told of this gateway."`
+	SimultaneousLogin SimultaneousLogin `mutable:"true" global:"true" doc:"The device types of a user that may be online at the same time."`
+	ServiceDiscovery  ClientDiscovery   `doc:"The information about this gateway for clients and other nodes."`
 	WebSocket         ClientWebSocket   `name:"websocket" defaults:"port=10510" doc:"Connections over WebSocket."`
 	TCP               ClientTCP         `defaults:"port=11510" doc:"Connections over TCP."`
 	UDP               ClientUDP         `name:"udp" doc:"Heartbeats over UDP."`
@@ -18,10 +18,10 @@ type Gateway struct {
 
 // ClientAPI limits what clients may send.
 type ClientAPI struct {
-	MaxRequestSizeBytes        int32                 `default:"16384" min:"1" max:"16777216" doc:"The largest request of a client; a larger one ends the connection."`
-	ReturnReasonForServerError bool                  `default:"false" doc:"Whether clients are told why the server failed."`
-	RateLimiting               RateLimiting          `mutable:"true" global:"true" defaults:"tokens-per-period=1" doc:"How many requests an address may send."`
-	Logging                    GatewayRequestLogging `mutable:"true" global:"true" doc:"Which requests of clients and notifications to them the gateway logs. None is by default."`
+	MaxRequestSizeBytes        int32                 `default:"16384" min:"1" max:"16777216" doc:"The maximum size of a client request; a larger one ends the connection."`
+	ReturnReasonForServerError bool                  `default:"false" doc:"Whether responses to clients include the reason of server errors."`
+	RateLimiting               RateLimiting          `mutable:"true" global:"true" defaults:"tokens-per-period=1" doc:"The rate limit of requests of an address."`
+	Logging                    GatewayRequestLogging `mutable:"true" global:"true" doc:"The client requests and notifications that the gateway logs; none by default."`
 }
 
 // LoginStrategy says which kinds of devices of a user exclude each other.
@@ -38,15 +38,15 @@ const (
 
 // SimultaneousLogin says which devices of a user may be online at the same time.
 type SimultaneousLogin struct {
-	Strategy                    LoginStrategy    `default:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE" enum:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE,ALLOW_ONE_DEVICE_FOR_ALL_DEVICE_TYPES_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_OR_MOBILE_ONLINE" doc:"Which kinds of devices exclude each other."`
-	LoginConflictStrategy       ConflictStrategy `default:"DISCONNECT_LOGGED_IN_DEVICES" enum:"DISCONNECT_LOGGED_IN_DEVICES,DISCONNECT_LOGGING_IN_DEVICE" doc:"Who has to go when devices exclude each other."`
-	AllowDeviceTypeUnknownLogin bool             `default:"true" doc:"Whether devices of the kind UNKNOWN may log in."`
-	AllowDeviceTypeOthersLogin  bool             `default:"true" doc:"Whether devices of the kind OTHERS may log in."`
+	Strategy                    LoginStrategy    `default:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE" enum:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE,ALLOW_ONE_DEVICE_FOR_ALL_DEVICE_TYPES_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_OR_MOBILE_ONLINE" doc:"Which device types exclude each other."`
+	LoginConflictStrategy       ConflictStrategy `default:"DISCONNECT_LOGGED_IN_DEVICES" enum:"DISCONNECT_LOGGED_IN_DEVICES,DISCONNECT_LOGGING_IN_DEVICE" doc:"Which session ends when devices exclude each other."`
+	AllowDeviceTypeUnknownLogin bool             `default:"true" doc:"Whether devices of the type UNKNOWN may log in."`
+	AllowDeviceTypeOthersLogin  bool             `default:"true" doc:"Whether devices of the type OTHERS may log in."`
 }
 
 // ClientDiscovery is what clients and other nodes are told of a gateway.
 type ClientDiscovery struct {
-	Identity string `mutable:"true" doc:"The name of this server that clients are told after they have logged in."`
+	Identity string `mutable:"true" doc:"The name of this server that clients receive after they have logged in."`
 
 	Address
 }
@@ -63,31 +63,31 @@ const (
 
 // ClientTransport is what the connections of clients over a stream share.
 type ClientTransport struct {
-	Enabled              bool             `default:"true" doc:"Whether clients may connect this way."`
+	Enabled              bool             `default:"true" doc:"Whether this transport is enabled."`
 	Host                 string           `default:"0.0.0.0" doc:"The address on which the server listens."`
 	Port                 int32            `min:"0" max:"65535" doc:"The port on which the server listens; 0 lets the operating system choose."`
-	ConnectTimeoutMillis int32            `default:"30000" min:"0" doc:"How long the set-up of a connection may take; 0 means without limit."`
-	Session              TransportSession `doc:"The time around a session."`
+	ConnectTimeoutMillis int32            `default:"30000" min:"0" doc:"The time limit for setting up a connection; 0 means no limit."`
+	Session              TransportSession `doc:"The time limits before and after a session."`
 	SSL                  SSL              `hidden:"true" doc:"Encryption of the connections."`
 }
 
 // TransportSession is the time that connections get around a session.
 type TransportSession struct {
-	EstablishTimeoutMillis int32 `default:"300000" min:"0" doc:"How long a connection may be open without a login; 0 means for ever."`
-	CloseTimeoutMillis     int32 `default:"120000" min:"-1" doc:"How long a client may take to disconnect after it was told that its session is closed; 0 disconnects it at once, -1 waits for ever."`
+	EstablishTimeoutMillis int32 `default:"300000" min:"0" doc:"The time for which a connection may be open without a login; 0 means no limit."`
+	CloseTimeoutMillis     int32 `default:"120000" min:"-1" doc:"The time that a client has to disconnect after the close notification; 0 disconnects it immediately, -1 means no limit."`
 }
 
 // ClientTCP are connections over TCP.
 type ClientTCP struct {
 	ClientTransport
 
-	RemoteAddressSource ProxySource `doc:"Where the address of a client behind a proxy comes from."`
+	RemoteAddressSource ProxySource `doc:"The source of the address of a client behind a proxy."`
 }
 
 // ProxySource says where the address of a client behind a proxy comes from.
 type ProxySource struct {
-	ProxyProtocolMode AddressSource `default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether connections begin with a header of the PROXY protocol. Only headers of trusted proxies are believed."`
-	TrustedProxies    []string      `doc:"The addresses and CIDR ranges of proxies that are believed when they tell the address of a client. Without any, a header is believed where its mode is REQUIRED, from everybody, and nowhere else."`
+	ProxyProtocolMode AddressSource `default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether connections begin with a header of the PROXY protocol. Only headers of trusted proxies are used."`
+	TrustedProxies    []string      `doc:"The addresses and CIDR ranges of trusted proxies, whose information about the address of a client is used. If empty, headers are trusted from every peer if the mode is REQUIRED, and otherwise ignored."`
 }
 
 // Networks returns TrustedProxies in the form that can be asked. Entries that Validate refuses are left out.
@@ -100,14 +100,14 @@ func (s ProxySource) Validate() error { return checkNetworks("trusted-proxies", 
 type ClientWebSocket struct {
 	ClientTransport
 
-	RemoteAddressSource HTTPProxySource `doc:"Where the address of a client behind a proxy comes from."`
+	RemoteAddressSource HTTPProxySource `doc:"The source of the address of a client behind a proxy."`
 }
 
 // HTTPProxySource adds the sources that only HTTP has.
 type HTTPProxySource struct {
 	ProxySource
 
-	HTTPHeaderMode AddressSource `name:"http-header-mode" default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether the header Forwarded or X-Forwarded-For tells the address of the client. Only headers of trusted proxies are believed."`
+	HTTPHeaderMode AddressSource `name:"http-header-mode" default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether the header Forwarded or X-Forwarded-For contains the address of the client. Only headers of trusted proxies are used."`
 }
 
 // ClientUDP is the way for heartbeats of clients that have nothing to say.

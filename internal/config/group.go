@@ -4,44 +4,44 @@ package config
 
 // Group holds the rules about groups.
 type Group struct {
-	ActivateGroupWhenCreated       bool             `default:"true" doc:"Whether a new group is active when its creator says nothing of it."`
-	AllowGroupOwnerChangeGroupType bool             `default:"false" doc:"Whether the owner of a group may give it another type."`
-	DeleteGroupLogicallyByDefault  bool             `default:"true" doc:"Whether a deleted group is kept with a deletion date when the caller says nothing of it."`
-	Info                           GroupInfo        `doc:"What groups say of themselves."`
+	ActivateGroupWhenCreated       bool             `default:"true" doc:"Whether a new group is active if the request does not specify it."`
+	AllowGroupOwnerChangeGroupType bool             `default:"false" doc:"Whether the owner of a group may change its type."`
+	DeleteGroupLogicallyByDefault  bool             `default:"true" doc:"Whether a deleted group is kept with a deletion date if the request does not specify it."`
+	Info                           GroupInfo        `doc:"The profiles of groups."`
 	Invitation                     GroupInvitation  `doc:"Invitations to groups."`
-	JoinRequest                    GroupJoinRequest `doc:"Requests to be let into groups."`
-	Question                       GroupQuestion    `doc:"Questions that groups ask of those who want to join."`
+	JoinRequest                    GroupJoinRequest `doc:"Requests to join groups."`
+	Question                       GroupQuestion    `doc:"Questions that users must answer to join a group."`
 }
 
 // GroupInfo holds the rules about what groups say of themselves.
 type GroupInfo struct {
-	UserDefinedAttributes UserDefinedAttributes `doc:"What groups say of themselves beyond that."`
+	UserDefinedAttributes UserDefinedAttributes `doc:"Additional attributes of groups."`
 }
 
 // GroupInvitation holds the rules about invitations to groups.
 type GroupInvitation struct {
-	MaxContentLength                              int32  `default:"200" min:"0" doc:"The greatest number of characters of an invitation; 0 means without limit."`
-	MaxResponseReasonLength                       int32  `default:"200" min:"0" doc:"The greatest number of characters of the reason that comes with the answer to an invitation; 0 means without limit."`
-	AllowRecallPendingInvitationByOwnerAndManager bool   `default:"false" doc:"Whether the owner and the managers of a group may take back an invitation that is not answered yet."`
-	AllowRecallPendingInvitationBySender          bool   `default:"false" doc:"Whether users may take back an invitation of their own that is not answered yet."`
-	ExpireAfterSeconds                            int32  `default:"2592000" min:"0" doc:"How long an invitation can be answered; 0 means for ever."`
-	DeleteExpiredInvitationsWhenCronTriggered     bool   `default:"false" doc:"Whether invitations that expired are deleted at the times of the clean-up."`
-	ExpiredInvitationsCleanupCron                 string `default:"0 15 2 * * *" required:"true" mutable:"false" global:"false" doc:"When expired invitations are deleted: second, minute, hour, day of month, month, day of week."`
+	MaxContentLength                              int32  `default:"200" min:"0" doc:"The maximum number of characters of an invitation; 0 means no limit."`
+	MaxResponseReasonLength                       int32  `default:"200" min:"0" doc:"The maximum number of characters of the reason of a response to an invitation; 0 means no limit."`
+	AllowRecallPendingInvitationByOwnerAndManager bool   `default:"false" doc:"Whether the owner and the managers of a group may recall a pending invitation."`
+	AllowRecallPendingInvitationBySender          bool   `default:"false" doc:"Whether users may recall their own pending invitations."`
+	ExpireAfterSeconds                            int32  `default:"2592000" min:"0" doc:"The time for which an invitation can be answered; 0 means no limit."`
+	DeleteExpiredInvitationsWhenCronTriggered     bool   `default:"false" doc:"Whether the clean-up deletes expired invitations."`
+	ExpiredInvitationsCleanupCron                 string `default:"0 15 2 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which expired invitations are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
 // GroupJoinRequest holds the rules about requests to be let into groups.
 type GroupJoinRequest struct {
-	MaxContentLength                           int32  `default:"200" min:"0" doc:"The greatest number of characters of a request; 0 means without limit."`
-	MaxResponseReasonLength                    int32  `default:"200" min:"0" doc:"The greatest number of characters of the reason that comes with the answer to a request; 0 means without limit."`
-	AllowRecallPendingJoinRequestBySender      bool   `default:"false" doc:"Whether users may take back a request of their own that is not answered yet."`
-	ExpireAfterSeconds                         int32  `default:"2592000" min:"0" doc:"How long a request can be answered; 0 means for ever."`
-	DeleteExpiredJoinRequestsWhenCronTriggered bool   `default:"false" doc:"Whether requests that expired are deleted at the times of the clean-up."`
-	ExpiredJoinRequestsCleanupCron             string `default:"0 30 2 * * *" required:"true" mutable:"false" global:"false" doc:"When expired requests are deleted: second, minute, hour, day of month, month, day of week."`
+	MaxContentLength                           int32  `default:"200" min:"0" doc:"The maximum number of characters of a request; 0 means no limit."`
+	MaxResponseReasonLength                    int32  `default:"200" min:"0" doc:"The maximum number of characters of the reason of a response to a request; 0 means no limit."`
+	AllowRecallPendingJoinRequestBySender      bool   `default:"false" doc:"Whether users may recall their own pending requests."`
+	ExpireAfterSeconds                         int32  `default:"2592000" min:"0" doc:"The time for which a request can be answered; 0 means no limit."`
+	DeleteExpiredJoinRequestsWhenCronTriggered bool   `default:"false" doc:"Whether the clean-up deletes expired requests."`
+	ExpiredJoinRequestsCleanupCron             string `default:"0 30 2 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which expired requests are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
 // GroupQuestion holds the limits of the questions that groups ask.
 type GroupQuestion struct {
-	QuestionContentLimit int32 `default:"200" min:"0" doc:"The greatest number of characters of a question; 0 means without limit."`
-	AnswerContentLimit   int32 `default:"50" min:"0" doc:"The greatest number of characters of an answer; 0 means without limit."`
-	MaxAnswerCount       int32 `default:"10" min:"0" doc:"The greatest number of answers to a question; 0 means without limit."`
+	QuestionContentLimit int32 `default:"200" min:"0" doc:"The maximum number of characters of a question; 0 means no limit."`
+	AnswerContentLimit   int32 `default:"50" min:"0" doc:"The maximum number of characters of an answer; 0 means no limit."`
+	MaxAnswerCount       int32 `default:"10" min:"0" doc:"The maximum number of answers to a question; 0 means no limit."`
 }

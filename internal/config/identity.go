@@ -25,11 +25,11 @@ const (
 // IdentityAccessManagement says how a client proves who it is, and what it may
 // request.
 type IdentityAccessManagement struct {
-	Enabled bool           `default:"true" mutable:"true" global:"true" doc:"Whether clients must prove who they are; false lets everybody be anybody and request everything."`
-	Type    LoginMechanism `default:"PASSWORD" enum:"NOOP,HTTP,JWT,PASSWORD,LDAP" doc:"How a client proves it: not at all, by what an HTTP server says, by a signed token, by the password of its user, or by the password in a directory."`
-	JWT     LoginByJWT     `doc:"Proof by a signed token, which the client sends as its password."`
-	HTTP    LoginByHTTP    `doc:"Proof by what an HTTP server says."`
-	LDAP    LoginByLDAP    `doc:"Proof by the password in a directory."`
+	Enabled bool           `default:"true" mutable:"true" global:"true" doc:"Whether clients must authenticate; false accepts every user id and allows every request."`
+	Type    LoginMechanism `default:"PASSWORD" enum:"NOOP,HTTP,JWT,PASSWORD,LDAP" doc:"The authentication mechanism: none, an HTTP server, a signed token, the password of the user, or the password in a directory (LDAP)."`
+	JWT     LoginByJWT     `doc:"Authentication by a signed token, which the client sends as its password."`
+	HTTP    LoginByHTTP    `doc:"Authentication by an HTTP server."`
+	LDAP    LoginByLDAP    `doc:"Authentication by the password in a directory (LDAP)."`
 }
 
 // Validate checks that the chosen mechanism has what it needs.
@@ -53,9 +53,9 @@ func (i IdentityAccessManagement) Validate() error {
 
 // LoginByJWT says which tokens are accepted.
 type LoginByJWT struct {
-	Authentication JWTAuthentication `doc:"What a token must say for its bearer to be let in."`
-	Verification   JWTVerification   `doc:"What a token must say to be looked at."`
-	Algorithm      JWTAlgorithms     `doc:"The keys; an algorithm without key is not accepted."`
+	Authentication JWTAuthentication `doc:"The claims that a token must have for a login."`
+	Verification   JWTVerification   `doc:"The claims that a token must have to be considered."`
+	Algorithm      JWTAlgorithms     `doc:"The keys; an algorithm without a key is not accepted."`
 }
 
 // JWTAuthentication says what a token must say for its bearer to be let in.
@@ -72,7 +72,7 @@ type JWTExpectation struct {
 type JWTVerification struct {
 	Issuer              string            `doc:"The issuer (iss) of the tokens; empty means that it is not checked."`
 	Audience            string            `doc:"The audience (aud) of the tokens; empty means that it is not checked."`
-	CustomPayloadClaims map[string]string `doc:"Claims and the values that they must have besides the expected ones."`
+	CustomPayloadClaims map[string]string `doc:"Claims and the values that they must have in addition to the expected ones."`
 }
 
 // JWTAlgorithms holds the key of each algorithm.
@@ -160,20 +160,20 @@ type P12 struct {
 // LoginByHTTP says which server is asked, and what its answer must be.
 type LoginByHTTP struct {
 	Request        HTTPLoginRequest        `doc:"How the server is asked."`
-	Authentication HTTPLoginAuthentication `doc:"What the server must answer."`
+	Authentication HTTPLoginAuthentication `doc:"The expected response."`
 }
 
 // HTTPLoginRequest says how the server is asked.
 type HTTPLoginRequest struct {
-	URL           property.URL               `doc:"The address to which the login is sent as JSON."`
+	URL           property.URL               `doc:"The URL to which the login is sent as JSON."`
 	Headers       map[string]property.Secret `doc:"Header fields to send with it."`
 	HTTPMethod    string                     `default:"GET" enum:"POST,GET,PUT,PATCH,DELETE,HEAD" doc:"The method of the request."`
-	TimeoutMillis int32                      `default:"30000" min:"1" doc:"How long the server may take."`
+	TimeoutMillis int32                      `default:"30000" min:"1" doc:"The time limit of the request."`
 }
 
 // HTTPLoginAuthentication says what the server must answer.
 type HTTPLoginAuthentication struct {
-	ResponseExpectation HTTPLoginExpectation `doc:"The answer that lets a client in."`
+	ResponseExpectation HTTPLoginExpectation `doc:"The response that accepts a login."`
 }
 
 // HTTPLoginExpectation is the answer that lets a client in.
@@ -196,10 +196,10 @@ func (e HTTPLoginExpectation) Validate() error {
 // LoginByLDAP says which directory is asked.
 type LoginByLDAP struct {
 	BaseDN         string    `doc:"The entry below which users are searched."`
-	Admin          LDAPAdmin `doc:"The connection that searches users."`
-	User           LDAPUser  `doc:"The connection that tries passwords of users."`
-	TimeoutMillis  int32     `default:"10000" min:"1" doc:"How long connecting and each request may take."`
-	MaxConnections int32     `default:"8" min:"1" max:"1024" doc:"How many connections are open for searching, and how many for trying passwords."`
+	Admin          LDAPAdmin `doc:"The connection for searching users."`
+	User           LDAPUser  `doc:"The connection for verifying passwords of users."`
+	TimeoutMillis  int32     `default:"10000" min:"1" doc:"The time limit for connecting and for each request."`
+	MaxConnections int32     `default:"8" min:"1" max:"1024" doc:"The number of connections for searching, and for verifying passwords."`
 }
 
 // LDAPAdmin is the connection that searches users.
@@ -242,8 +242,8 @@ func (l LDAPUser) Validate() error {
 // ClientSSL is the encryption of connections to another server.
 type ClientSSL struct {
 	Enabled         bool   `default:"false" doc:"Whether the connection is encrypted."`
-	CAFile          string `path:"true" doc:"The PEM file with the certificates that the server is checked against; empty means those of the system."`
-	CertificateFile string `path:"true" doc:"The PEM file with the certificate chain to show to the server; empty means none."`
+	CAFile          string `path:"true" doc:"The PEM file with the CA certificates for verifying the server; empty means those of the system."`
+	CertificateFile string `path:"true" doc:"The PEM file with the client certificate chain; empty means none."`
 	PrivateKeyFile  string `path:"true" doc:"The PEM file with the private key of the certificate."`
 }
 

@@ -4,15 +4,15 @@ package config
 
 // Location says what is done with the positions that clients tell.
 type Location struct {
-	Enabled                              bool              `default:"true" doc:"Whether the positions of users are kept while they are online. All nodes must agree."`
-	TreatUserIDAndDeviceTypeAsUniqueUser bool              `default:"false" doc:"Whether each device of a user has a position of its own, instead of the latest one being that of the user. All nodes must agree."`
-	NearbyUserRequest                    NearbyUserRequest `mutable:"true" global:"true" doc:"How far and how much a search for users nearby goes."`
+	Enabled                              bool              `default:"true" doc:"Whether the locations of users are stored while they are online. All nodes must have the same value."`
+	TreatUserIDAndDeviceTypeAsUniqueUser bool              `default:"false" doc:"Whether each device of a user has its own location; otherwise the latest location is that of the user. All nodes must have the same value."`
+	NearbyUserRequest                    NearbyUserRequest `mutable:"true" global:"true" doc:"The limits of a search for nearby users."`
 }
 
 // NearbyUserRequest bounds a search for users nearby.
 type NearbyUserRequest struct {
-	DefaultMaxNearbyUserCount int16 `default:"20" min:"0" doc:"How many users are found at most when the request says nothing of it."`
-	MaxNearbyUserCount        int16 `default:"100" min:"0" doc:"The greatest number of users that a request may ask for."`
-	DefaultMaxDistanceMeters  int32 `default:"10000" min:"0" doc:"How far away users are at most when the request says nothing of it."`
-	MaxDistanceMeters         int32 `default:"10000" min:"0" doc:"The greatest distance that a request may ask for."`
+	DefaultMaxNearbyUserCount int16 `default:"20" min:"0" doc:"The maximum number of results if the request does not specify it."`
+	MaxNearbyUserCount        int16 `default:"100" min:"0" doc:"The maximum number of results that a request can specify."`
+	DefaultMaxDistanceMeters  int32 `default:"10000" min:"0" doc:"The maximum distance if the request does not specify it."`
+	MaxDistanceMeters         int32 `default:"10000" min:"0" doc:"The maximum distance that a request can specify."`
 }

@@ -36,18 +36,18 @@ type Logging struct {
 // ConsoleLog is the log on the standard error stream.
 type ConsoleLog struct {
 	Enabled bool      `default:"true" doc:"Whether the log is written to the standard error stream."`
-	Level   Level     `default:"INFO" enum:"TRACE,DEBUG,INFO,WARN,ERROR,FATAL" doc:"The least severity that is written to the standard error stream."`
-	Format  LogFormat `default:"TEXT" enum:"TEXT,JSON" doc:"The form of a line on the standard error stream."`
+	Level   Level     `default:"INFO" enum:"TRACE,DEBUG,INFO,WARN,ERROR,FATAL" doc:"The lowest severity that is written to the standard error stream."`
+	Format  LogFormat `default:"TEXT" enum:"TEXT,JSON" doc:"The format of a line on the standard error stream."`
 }
 
 // FileLog is the log in files that are rotated by size.
 type FileLog struct {
 	Enabled       bool           `default:"true" doc:"Whether the log is written to files."`
-	Level         Level          `default:"INFO" enum:"TRACE,DEBUG,INFO,WARN,ERROR,FATAL" doc:"The least severity that is written to the log file."`
+	Level         Level          `default:"INFO" enum:"TRACE,DEBUG,INFO,WARN,ERROR,FATAL" doc:"The lowest severity that is written to the log file."`
 	FilePath      string         `default:"@HOME/log/@ROLE.log" path:"true" required:"true" doc:"The log file; @HOME stands for the home directory and @ROLE for the role of the process."`
-	MaxFiles      int32          `default:"320" min:"1" doc:"How many old log files are kept."`
-	MaxFileSizeMB int32          `default:"32" min:"1" doc:"The size in megabytes at which a new log file is begun."`
-	Compression   LogCompression `doc:"What happens to old log files."`
+	MaxFiles      int32          `default:"320" min:"1" doc:"The number of old log files that are kept."`
+	MaxFileSizeMB int32          `default:"32" min:"1" doc:"The size in megabytes at which a new log file is started."`
+	Compression   LogCompression `doc:"The rotation of log files."`
 }
 
 // LogCompression says what happens to log files that are no longer written.
@@ -62,5 +62,5 @@ type AuditLog struct {
 
 // ClientLog is the log of requests of clients.
 type ClientLog struct {
-	FilePath string `default:"@HOME/log/@ROLE-client-api.log" path:"true" required:"true" doc:"The file with the requests of clients that app.gateway.client-api.logging and app.service.client-api.logging choose; @HOME and @ROLE as in the path of the log file. It is created with the first of them."`
+	FilePath string `default:"@HOME/log/@ROLE-client-api.log" path:"true" required:"true" doc:"The file with the client requests that app.gateway.client-api.logging and app.service.client-api.logging select; @HOME and @ROLE as in the path of the log file. It is created with the first request."`
 }

@@ -12,25 +12,25 @@ import (
 // OIDC is single sign-on of administrators. Nothing of it can be changed at run time: whoever may change settings could
 // give themselves roles.
 type OIDC struct {
-	Issuer                string          `doc:"The issuer of the OpenID Connect provider, as its tokens name it; https, or http on this machine. Empty switches single sign-on off."`
-	Name                  string          `default:"single sign-on" required:"true" maxlen:"64" doc:"What the console calls the provider."`
-	ClientID              string          `doc:"The id that the provider gave to this server."`
-	ClientSecret          property.Secret `doc:"The secret that the provider gave to this server; empty for a public client."`
-	RedirectURL           string          `doc:"The address of the console to which the provider sends browsers back, which ends with /-/sign-on/callback; empty derives it from the address that the browser asked for."`
-	Scopes                []string        `default:"openid,profile,email" minlen:"1" doc:"The scopes that the console asks for."`
-	Audiences             []string        `doc:"The audiences of which a token that a program presents must have one; empty means the client id."`
-	RolesClaim            string          `default:"roles" required:"true" doc:"The claim with the roles or groups, a text or a list; a dot leads into an object, such as realm_access.roles."`
-	NameClaim             string          `default:"name" required:"true" doc:"The claim with the name that is shown."`
-	RoleMapping           []OIDCRole      `default:"[]" doc:"Which values of the claim give which roles of this server. Who has none of them is refused."`
-	ClockSkewMillis       int32           `default:"30000" min:"0" max:"300000" doc:"How far the clock of the provider may be from that of this machine."`
-	TimeoutMillis         int32           `default:"10000" min:"1" doc:"How long a request to the provider may take."`
-	SessionLifetimeMillis int64           `default:"3600000" min:"1000" doc:"How long a session that the provider began lasts at most: roles that were taken away there are noticed by then. It is bounded by app.security.admin-session as well."`
+	Issuer                string          `doc:"The issuer of the OpenID Connect provider, as its tokens name it; https, or http on this machine. Empty disables single sign-on."`
+	Name                  string          `default:"single sign-on" required:"true" maxlen:"64" doc:"The name of the provider in the console."`
+	ClientID              string          `doc:"The client id of this server at the provider."`
+	ClientSecret          property.Secret `doc:"The client secret of this server at the provider; empty for a public client."`
+	RedirectURL           string          `doc:"The URL of the console to which the provider redirects browsers, which ends with /-/sign-on/callback; empty derives it from the address that the browser requested."`
+	Scopes                []string        `default:"openid,profile,email" minlen:"1" doc:"The scopes that the console requests."`
+	Audiences             []string        `doc:"The accepted audiences of tokens of programs; empty means the client id."`
+	RolesClaim            string          `default:"roles" required:"true" doc:"The claim with the roles or groups, a text or a list; a dot selects a field of an object, such as realm_access.roles."`
+	NameClaim             string          `default:"name" required:"true" doc:"The claim with the display name."`
+	RoleMapping           []OIDCRole      `default:"[]" doc:"The mapping from values of the claim to roles of this server. Logins without a mapped role are refused."`
+	ClockSkewMillis       int32           `default:"30000" min:"0" max:"300000" doc:"The maximum difference between the clocks of the provider and of this machine."`
+	TimeoutMillis         int32           `default:"10000" min:"1" doc:"The time limit of a request to the provider."`
+	SessionLifetimeMillis int64           `default:"3600000" min:"1000" doc:"The maximum lifetime of a session that the provider authenticated; roles that were removed at the provider take effect by then. app.security.admin-session applies as well."`
 }
 
 // OIDCRole says which roles a value of the claim gives.
 type OIDCRole struct {
 	ClaimValue string  `required:"true" doc:"The value of the claim."`
-	RoleIDs    []int64 `min:"1" minlen:"1" doc:"The ids of roles of this server; the root role cannot be given."`
+	RoleIDs    []int64 `min:"1" minlen:"1" doc:"The ids of roles of this server; the root role cannot be assigned."`
 }
 
 // Validate checks that single sign-on has what it needs.

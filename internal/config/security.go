@@ -23,12 +23,12 @@ const (
 // Security holds what protects the accounts and the server.
 type Security struct {
 	Password     Password     `doc:"How passwords are stored."`
-	AdminToken   AdminToken   `mutable:"true" global:"true" doc:"Tokens that administrators make for programs."`
-	AdminSession AdminSession `mutable:"true" global:"true" doc:"Sessions of administrators, which a login with a password begins."`
+	AdminToken   AdminToken   `mutable:"true" global:"true" doc:"Tokens that administrators create for programs."`
+	AdminSession AdminSession `mutable:"true" global:"true" doc:"Sessions of administrators, which a login with a password starts."`
 	OIDC         OIDC         `name:"oidc" doc:"Single sign-on of administrators through an OpenID Connect provider."`
 	Blocklist    Blocklists   `doc:"Clients that may not connect."`
 	// IPv6ClientPrefixLength is how many bits of an IPv6 address tell clients apart.
-	IPv6ClientPrefixLength int32 `name:"ipv6-client-prefix-length" default:"64" min:"1" max:"128" mutable:"true" global:"true" doc:"How many leading bits of an IPv6 address tell clients apart: rate limits and blocks count all addresses of such a network as one client; 128 counts each address."`
+	IPv6ClientPrefixLength int32 `name:"ipv6-client-prefix-length" default:"64" min:"1" max:"128" mutable:"true" global:"true" doc:"The prefix length of IPv6 networks that count as one client in rate limits and blocks; 128 counts each address separately."`
 }
 
 // Password says how passwords are stored.
@@ -41,14 +41,14 @@ type Password struct {
 
 // AdminToken says how long tokens of administrators are valid.
 type AdminToken struct {
-	LifetimeMillis    int64 `default:"7776000000" min:"1000" doc:"How long a token is valid whose creator names no expiration date."`
-	MaxLifetimeMillis int64 `default:"0" min:"0" doc:"How long a new token may be valid at most; 0 means without limit."`
+	LifetimeMillis    int64 `default:"7776000000" min:"1000" doc:"The lifetime of a token without an expiration date in the request."`
+	MaxLifetimeMillis int64 `default:"0" min:"0" doc:"The maximum lifetime of a new token; 0 means no limit."`
 }
 
 // AdminSession says how long sessions of administrators last.
 type AdminSession struct {
-	LifetimeMillis    int64 `default:"43200000" min:"1000" doc:"How long a session lasts at most."`
-	IdleTimeoutMillis int64 `default:"1800000" min:"0" doc:"How long a session may be unused before it ends; 0 means without limit."`
+	LifetimeMillis    int64 `default:"43200000" min:"1000" doc:"The maximum lifetime of a session."`
+	IdleTimeoutMillis int64 `default:"1800000" min:"0" doc:"The time without use after which a session ends; 0 means no limit."`
 }
 
 // maxRootPasswordLength is counted in characters.
@@ -72,28 +72,28 @@ type Blocklists struct {
 
 // Blocklist is a list of clients that may not connect.
 type Blocklist struct {
-	Enabled                     bool      `default:"true" doc:"Whether blocked clients are kept out."`
-	SyncBlocklistIntervalMillis int32     `default:"1000" min:"100" doc:"How often a node looks for changes that other nodes made: the longest time that a change stays unseen there."`
-	AutoBlock                   AutoBlock `doc:"What gets a client blocked automatically."`
+	Enabled                     bool      `default:"true" doc:"Whether blocked clients are refused."`
+	SyncBlocklistIntervalMillis int32     `default:"1000" min:"100" doc:"The interval at which a node checks for changes by other nodes: the maximum delay of a change."`
+	AutoBlock                   AutoBlock `doc:"The conditions under which a client is blocked automatically."`
 }
 
 // AutoBlock says what gets a client blocked automatically.
 type AutoBlock struct {
 	CorruptedFrame   AutoBlockRule `doc:"Bytes that are no frame."`
-	CorruptedRequest AutoBlockRule `doc:"Frames that hold no request."`
-	FrequentRequest  AutoBlockRule `doc:"More requests than a client may send."`
+	CorruptedRequest AutoBlockRule `doc:"Frames without a valid request."`
+	FrequentRequest  AutoBlockRule `doc:"Exceeding the rate limit."`
 }
 
 // AutoBlockRule says how often something may happen before it gets a client
 // blocked, and for how long.
 type AutoBlockRule struct {
-	Enabled     bool         `default:"true" doc:"Whether it gets a client blocked at all."`
-	BlockLevels []BlockLevel `default:"[{block-duration-millis: 600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 5}, {block-duration-millis: 1800000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}, {block-duration-millis: 3600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}]" doc:"What the first block, the second and so on need and how long they last; the last level repeats."`
+	Enabled     bool         `default:"true" doc:"Whether a client is blocked for this reason."`
+	BlockLevels []BlockLevel `default:"[{block-duration-millis: 600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 5}, {block-duration-millis: 1800000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}, {block-duration-millis: 3600000, reduce-one-trigger-time-interval-millis: 60000, trigger-times-threshold: 1}]" doc:"The thresholds and durations of the first block, the second and so on; the last level repeats."`
 }
 
 // BlockLevel is what one block needs and how long it lasts.
 type BlockLevel struct {
 	BlockDurationMillis                int64 `default:"600000" min:"1" doc:"How long the block lasts."`
-	ReduceOneTriggerTimeIntervalMillis int32 `default:"60000" min:"0" doc:"The time after which one occurrence is forgotten; 0 means never."`
-	TriggerTimesThreshold              int32 `default:"1" min:"1" doc:"How many occurrences lead to the block."`
+	ReduceOneTriggerTimeIntervalMillis int32 `default:"60000" min:"0" doc:"The time after which one occurrence expires; 0 means never."`
+	TriggerTimesThreshold              int32 `default:"1" min:"1" doc:"The number of occurrences that cause the block."`
 }

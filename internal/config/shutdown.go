@@ -10,8 +10,8 @@ import (
 
 // Shutdown bounds the time that a stopping server takes.
 type Shutdown struct {
-	JobGracefulTimeoutMillis int64 `default:"60000" min:"0" doc:"How long a stopping server lets running work finish before it interrupts it."`
-	JobForcedTimeoutMillis   int64 `default:"90000" min:"0" doc:"How long after the beginning of a stop the server exits whatever still runs."`
+	JobGracefulTimeoutMillis int64 `default:"60000" min:"0" doc:"The time for which a stopping server waits for running work before it interrupts it."`
+	JobForcedTimeoutMillis   int64 `default:"90000" min:"0" doc:"The time after the beginning of a shutdown at which the server exits even if work is still running."`
 }
 
 // Validate checks that work is interrupted before the server gives up on it.

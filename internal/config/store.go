@@ -12,11 +12,11 @@ import (
 // Store says where the data is and how patient the server is with it.
 type Store struct {
 	URL                 property.Secret `default:"sqlite:data/app.db" hidden:"true" required:"true" doc:"The database: sqlite:<file> for the embedded engine, or postgres://user:password@host/database."`
-	MaxConnections      int32           `default:"10" min:"1" doc:"The largest number of connections to PostgreSQL. A process that is a gateway only has 2 unless this is set. The embedded engine ignores it."`
-	ReplicaURL          property.Secret `hidden:"true" doc:"A PostgreSQL server that follows that of url, for queries and statistics of administrators; empty is none."`
-	MaxReplicaLagMillis int32           `default:"1000" min:"1" doc:"How long a query waits for the replica to catch up, and how far the replica may be behind; beyond it the primary serves the queries."`
-	TimeoutMillis       int32           `default:"10000" min:"1" doc:"How long one statement or transaction may take."`
-	LockTimeoutMillis   int32           `default:"5000" min:"1" doc:"How long a start waits for a database that another process has locked or is migrating."`
+	MaxConnections      int32           `default:"10" min:"1" doc:"The maximum number of connections to PostgreSQL. The default for a process that is only a gateway is 2. The embedded engine ignores it."`
+	ReplicaURL          property.Secret `hidden:"true" doc:"A PostgreSQL server that follows that of url, for queries and statistics of administrators; empty means none."`
+	MaxReplicaLagMillis int32           `default:"1000" min:"1" doc:"The maximum time for which a query waits for the replica to catch up, and the maximum replication lag; beyond it the primary serves the queries."`
+	TimeoutMillis       int32           `default:"10000" min:"1" doc:"The time limit of a statement or transaction."`
+	LockTimeoutMillis   int32           `default:"5000" min:"1" doc:"The time for which a start waits for a database that another process has locked or is migrating."`
 }
 
 // sqliteScheme is the prefix of the URLs of the embedded engine.

@@ -11,9 +11,9 @@ import (
 
 // Settings says which settings users may have.
 type Settings struct {
-	AllowedSettings               []AllowedSetting `doc:"The settings that users may have."`
-	IgnoreUnknownSettingsOnUpsert bool             `default:"false" doc:"Whether settings that are not allowed are left out, instead of an error, when users change settings."`
-	IgnoreUnknownSettingsOnDelete bool             `default:"false" doc:"Whether settings that are not allowed are left out, instead of an error, when users remove settings."`
+	AllowedSettings               []AllowedSetting `doc:"The settings that are allowed."`
+	IgnoreUnknownSettingsOnUpsert bool             `default:"false" doc:"Whether settings that are not allowed are ignored, instead of causing an error, when users change settings."`
+	IgnoreUnknownSettingsOnDelete bool             `default:"false" doc:"Whether settings that are not allowed are ignored, instead of causing an error, when users remove settings."`
 }
 
 // Validate checks that no two settings have the same name.
@@ -36,8 +36,8 @@ func differentNames(name string, list []AllowedSetting) error {
 
 // AllowedSetting is a setting that users may have.
 type AllowedSetting struct {
-	SourceName string    `required:"true" doc:"The name by which users know the setting."`
-	StoredName string    `doc:"The name by which the setting is stored; empty means the source name."`
+	SourceName string    `required:"true" doc:"The name of the setting for users."`
+	StoredName string    `doc:"The stored name of the setting; empty means the source name."`
 	Immutable  bool      `default:"false" doc:"Whether the setting cannot be changed once it is set."`
 	Deletable  bool      `default:"true" doc:"Whether the setting can be removed."`
 	Value      ValueRule `doc:"What the setting may be."`
@@ -53,8 +53,8 @@ func (a AllowedSetting) Stored() string {
 
 // UserDefinedAttributes says which attributes users may give to something.
 type UserDefinedAttributes struct {
-	AllowedAttributes               []AllowedAttribute `doc:"The attributes that there may be."`
-	IgnoreUnknownAttributesOnUpsert bool               `default:"false" doc:"Whether attributes that are not allowed are left out, instead of an error, when users change attributes."`
+	AllowedAttributes               []AllowedAttribute `doc:"The attributes that are allowed."`
+	IgnoreUnknownAttributesOnUpsert bool               `default:"false" doc:"Whether attributes that are not allowed are ignored, instead of causing an error, when users change attributes."`
 }
 
 // Validate checks that no two attributes have the same name.
@@ -75,10 +75,10 @@ func (a UserDefinedAttributes) Settings() Settings {
 
 // AllowedAttribute is an attribute that users may give.
 type AllowedAttribute struct {
-	SourceName string    `required:"true" doc:"The name by which users know the attribute."`
-	StoredName string    `doc:"The name by which the attribute is stored; empty means the source name."`
-	Immutable  bool      `default:"false" doc:"Whether the attribute cannot be changed once it is given."`
-	Value      ValueRule `doc:"What the attribute may be."`
+	SourceName string    `required:"true" doc:"The name of the attribute for users."`
+	StoredName string    `doc:"The stored name of the attribute; empty means the source name."`
+	Immutable  bool      `default:"false" doc:"Whether the attribute cannot be changed once it is set."`
+	Value      ValueRule `doc:"The allowed values of the attribute."`
 }
 
 // ValueRule says what a value may be that users make up.
@@ -131,8 +131,8 @@ func (r DoubleValueRule) Validate() error { return inOrder("min", "max", r.Min, 
 
 // StringValueRule are the limits of a text.
 type StringValueRule struct {
-	MinLength int32    `default:"0" min:"0" doc:"The least number of characters."`
-	MaxLength int32    `default:"100" min:"0" doc:"The greatest number of characters."`
+	MinLength int32    `default:"0" min:"0" doc:"The minimum number of characters."`
+	MaxLength int32    `default:"100" min:"0" doc:"The maximum number of characters."`
 	Regexes   []string `doc:"Regular expressions, in the syntax RE2, all of which the whole text must match."`
 }
 
@@ -149,10 +149,10 @@ func (r StringValueRule) Validate() error {
 
 // ArrayValueRule are the limits of an array.
 type ArrayValueRule struct {
-	MinElementCount  int32       `default:"0" min:"0" doc:"The least number of elements."`
-	MaxElementCount  int32       `default:"10" min:"0" doc:"The greatest number of elements."`
+	MinElementCount  int32       `default:"0" min:"0" doc:"The minimum number of elements."`
+	MaxElementCount  int32       `default:"10" min:"0" doc:"The maximum number of elements."`
 	Unique           bool        `default:"false" doc:"Whether no two elements may be equal."`
-	AllowNullElement bool        `default:"false" doc:"Whether elements may be missing."`
+	AllowNullElement bool        `default:"false" doc:"Whether elements may be null."`
 	Element          ElementRule `doc:"What each element may be."`
 }
 

@@ -72,7 +72,7 @@ func TestSettings(t *testing.T) {
 		value(h, "/cluster/settings?onlyMutable=true", "security.password", "{}")
 		value(h, "/cluster/settings?onlyMutable=true", capacity, "50")
 		value(h, "/cluster/settings/metadata", capacity,
-			`{"deprecated":false,"description":"The largest number of requests that one address can save up.","global":true,"minimum":1,"mutable":true,"sensitive":false,"type":"int"}`)
+			`{"deprecated":false,"description":"The maximum number of tokens (requests) of one address.","global":true,"minimum":1,"mutable":true,"sensitive":false,"type":"int"}`)
 		value(h, "/cluster/settings/metadata?withValue=true", "security.password.initialRootPassword",
 			`{"deprecated":false,"description":"The password that the root administrator gets when the account is created: 1 to 32 characters without white space.","global":false,"mutable":false,"sensitive":true,"source":"default","type":"string","value":""}`)
 		value(h, "/cluster/settings/metadata?withValue=true", "metrics.openTo",
