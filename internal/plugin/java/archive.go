@@ -14,23 +14,24 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// The limits of an archive. They are far above what real plugins have, which bring their libraries, and far below what
-// hurts a server.
+// The limits of an archive. They are far above those of real plugins, which include their
+// libraries, and far below what harms a server.
 const (
 	maxEntries  = 100_000
 	maxUnpacked = 1 << 30
-	// maxRatio bounds how much larger an entry becomes, if it becomes larger than freeSize; Deflate reaches about 1030.
+	// maxRatio bounds the compression ratio of an entry larger than freeSize; Deflate reaches about
+	// 1030.
 	maxRatio      = 200
 	freeSize      = 16 << 20
 	maxDescriptor = 64 << 10
 	maxEntryName  = 4096
 )
 
-// An archive is a jar that can do no harm when it is opened.
+// An archive is a jar that is safe to open.
 type archive struct{ entries []*zip.File }
 
-// openArchive checks the bytes of a jar: that it is an archive as a whole, with names that stay inside, and that what is
-// in it has the size that it says, and not too much of it.
+// openArchive validates a jar: a complete archive, with names that stay inside, and entries of the
+// declared size, within limits.
 func openArchive(data []byte) (*archive, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	switch {
@@ -64,13 +65,13 @@ func openArchive(data []byte) (*archive, error) {
 	return a, nil
 }
 
-// harmless reports whether it does not matter that an entry is there twice. Tools that pack libraries together leave several
-// licences and manifests behind, and folders. It matters which class or which descriptor counts.
+// harmless reports whether duplicates of an entry do not matter. Tools that merge libraries leave
+// duplicate licences, manifests and folders; duplicate classes or descriptors are ambiguous.
 func harmless(name string) bool {
 	return strings.HasSuffix(name, "/") || strings.HasPrefix(name, "META-INF/") && !strings.HasSuffix(name, ".class")
 }
 
-// checkEntry checks what the directory of the archive says of an entry.
+// checkEntry validates an entry in the directory of the archive.
 func checkEntry(f *zip.File) error {
 	name := f.Name
 	switch {
@@ -88,7 +89,7 @@ func checkEntry(f *zip.File) error {
 	return nil
 }
 
-// measure unpacks an entry into nothing, which fails if it is damaged or has another size than it says.
+// measure decompresses an entry and fails if it is damaged or does not have the declared size.
 func measure(f *zip.File) error {
 	if strings.HasSuffix(f.Name, "/") {
 		return nil
@@ -133,7 +134,7 @@ func (a *archive) descriptor() (name string, text []byte, err error) {
 	return found[0].Name, text, err
 }
 
-// errNoDescriptor is a jar that is something else.
+// errNoDescriptor means that a jar is no plugin.
 var errNoDescriptor error = noDescriptor{}
 
 type noDescriptor struct{}
@@ -143,7 +144,7 @@ func (noDescriptor) Error() string {
 }
 func (noDescriptor) Unwrap() error { return plugin.ErrNoPlugin }
 
-// shorten keeps messages readable.
+// shorten truncates texts in messages.
 func shorten(s string) string {
 	if len(s) <= 80 {
 		return s

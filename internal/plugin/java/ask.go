@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// What plugins ask of the server.
+// Requests of plugins to the server.
 const (
 	askAPI byte = iota
 	askConfig
@@ -32,15 +32,15 @@ const (
 	askNode
 )
 
-// A question is what a plugin asks of the server.
+// A question is a request of a plugin to the server.
 type question struct {
 	session *session
-	// m is who asks; nil while it is loaded.
+	// m is the requesting module; nil while it is loaded.
 	m    *module
 	what byte
-	// call is the number of the call that it is asked in.
+	// call is the number of the call in which it was made.
 	call uint64
-	// rest is what comes with it.
+	// rest is the rest of the body.
 	rest *in
 }
 
@@ -49,7 +49,7 @@ func newQuestion(s *session, body []byte) *question {
 	return &question{session: s, m: s.module(r.uint()), what: r.byte(), call: uint64(r.int()), rest: r}
 }
 
-// answer does what a plugin asks for.
+// answer carries the request out.
 func (q *question) answer() (out []byte, err error) {
 	m, r, what := q.m, q.rest, q.what
 	ctx := q.session.conn.behalf(q.session.ctx, q.call)

@@ -25,59 +25,63 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// A classCache is a folder of files from which JVMs map the classes of the host, parsed and linked, instead of reading its jar.
-// That more than halves the time and the processor time of a start. A file fits one Java, one jar and flags that matter; its
-// name has a key of them and a checksum, because a JVM crashes with a file whose content is damaged.
+// A classCache is a folder of files from which JVMs map the classes of the host, parsed and linked,
+// instead of reading its jar. That more than halves the time and the processor time of a start. A
+// file is for one Java, one jar and the relevant flags; its name has a key of them and a checksum,
+// because a JVM crashes on a damaged file.
 type classCache struct {
 	host *Host
 	dir  string
 
-	// attempted says that the host makes a file, made one or failed to. The mutex of the host guards it.
+	// attempted is true once the host has started to make a file. The mutex of the host guards it.
 	attempted bool
 }
 
-// soundCaches are the files whose checksums this process compared: their sizes and dates by their paths.
+// soundCaches are the verified files: their sizes and dates by path.
 var soundCaches sync.Map
 
 const (
 	// cacheSuffix is the end of the names of files.
 	cacheSuffix = ".classes"
-	// maxCaches is how many files are kept: those that were used last.
+	// maxCaches is how many files are kept: the most recently used ones.
 	maxCaches = 4
-	// cacheUse is how often the date of a file is set that is in use.
+	// cacheUse is how often the date of a file in use is updated.
 	cacheUse = 24 * time.Hour
-	// cacheTime bounds the making of a file, which takes about 4 seconds of a processor.
+	// cacheTime bounds the creation of a file, which takes about 4 seconds of processor time.
 	cacheTime = 10 * time.Minute
-	// cacheNice is how much niceness JVMs that make a file in the background have more than others, if those have any.
+	// cacheNice is the additional niceness of JVMs that create a file in the background, if the
+	// others have any.
 	cacheNice = 5
 	// aheadOfTimeJava is the first Java whose caches have linked classes; older ones have parsed classes.
 	aheadOfTimeJava = 25
 )
 
-// jarTime is the date of the host's jar. A JVM uses a cache only for a jar with the date of the one that it was made from.
+// jarTime is the date of the host's jar. A JVM uses a cache only with a jar of the same date.
 var jarTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // hostDigest is the digest of the host's jar.
 var hostDigest = sync.OnceValue(func() [sha256.Size]byte {
-	data, _ := Jar(HostJar) // A program without it starts no JVM.
+	data, _ := Jar(HostJar) // Without it no JVM is started.
 	return sha256.Sum256(data)
 })
 
-// toolOptions are the variables from which a JVM takes further flags.
+// toolOptions are the environment variables with additional JVM flags.
 var toolOptions = []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"}
 
-// ownCaches are flags of operators with which JVMs cannot use a cache, or which name another one.
+// ownCaches are operators' flags that prevent the use of a cache, or select another one.
 var ownCaches = []string{"-agentlib:", "-agentpath:", "-javaagent:", "-Xshare:", "-XX:SharedArchiveFile=", "-XX:ArchiveClassesAtExit=", "-XX:+AutoCreateSharedArchive", "-XX:AOT", "-Xbootclasspath", "--patch-module", "@"}
 
-// irrelevant are flags that make no difference to a cache.
+// irrelevant are flags that do not affect a cache.
 var irrelevant = []string{"-Dapp.", "-Xmx", "-Xms", "-Xss", "-Xlog:", "-XX:TieredStopAtLevel=", "-XX:MaxHeapSize=", "-XX:MaxMetaspaceSize="}
 
-// largeHeap is the size from which the heap may have wide references, with which a cache for narrow ones is of no use.
+// largeHeap is the heap size from which references may be wide, so that a cache for narrow ones is
+// useless.
 const largeHeap = 4 << 30
 
-// key names the caches for a Java and the flags of operators; "" is that there can be none.
+// key returns the key of caches for a Java and the operators' flags; "" means that none is
+// possible.
 func (c *classCache) key(java Runtime) string {
 	h := c.host
 	if c.dir == "" || h.opts.Debug.Port != 0 {
@@ -115,10 +119,10 @@ func (c *classCache) key(java Runtime) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// find returns the file for a key; "" if there is none. It removes one that is damaged.
+// find returns the file for a key, or "". It removes a damaged one.
 func (c *classCache) find(key string, log *slog.Logger) string {
 	if info, err := os.Stat(c.dir); err != nil || info.Mode().Perm()&0o002 != 0 {
-		return "" // What everybody may write is nothing to run.
+		return "" // Do not run what everybody may write.
 	}
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), key+"-*"+cacheSuffix))
 	for _, path := range found {
@@ -132,12 +136,12 @@ func (c *classCache) find(key string, log *slog.Logger) string {
 	return ""
 }
 
-// escapeGlob makes a pattern of a path that matches nothing else.
+// escapeGlob returns a pattern that matches only the path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// check compares a file with its checksum, unless that was done before.
+// check verifies a file's checksum, once.
 func (c *classCache) check(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -177,13 +181,13 @@ func checksum(r io.Reader) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// discard removes a file. If that fails, it is tried again when the file is found again.
+// discard removes a file. After a failure the next find retries.
 func (c *classCache) discard(path string) {
 	_ = os.Remove(path)
 	soundCaches.Delete(path)
 }
 
-// use are the flags that let a JVM use a file. If it does not fit, the JVM goes on without it.
+// use returns the flags that make a JVM use a file. If it does not fit, the JVM ignores it.
 func use(java Runtime, file string) []string {
 	if java.Feature >= aheadOfTimeJava {
 		return []string{"-XX:AOTCache=" + file}
@@ -191,7 +195,7 @@ func use(java Runtime, file string) []string {
 	return []string{"-XX:SharedArchiveFile=" + file}
 }
 
-// want makes the class cache after a while, once in the life of the host.
+// want makes the class cache after a delay, once per host.
 func (c *classCache) want() {
 	h := c.host
 	if !h.opts.MakeClassCache {
@@ -219,7 +223,7 @@ func (c *classCache) want() {
 	})
 }
 
-// prepare is Host.PrepareClassCache with JVMs that have more niceness than this process.
+// prepare is Host.PrepareClassCache with JVMs of additional niceness.
 func (c *classCache) prepare(ctx context.Context, nice int) (err error) {
 	h := c.host
 	java, err := Find(ctx, h.opts.Home)
@@ -298,8 +302,8 @@ func (c *classCache) make(ctx context.Context, java Runtime, work folder, nice i
 	return path, nil
 }
 
-// train runs a JVM that loads, starts, calls and forgets the warm-up plugin, and waits until it has written down which classes
-// that took.
+// train runs a JVM that loads, starts, calls and unloads the warm-up plugin, and waits until it has
+// recorded the classes.
 func (c *classCache) train(ctx context.Context, how launch, work folder) error {
 	h := c.host
 	how.dir, how.log, how.unwatched = work.Path, slog.New(slog.DiscardHandler), true
@@ -331,7 +335,7 @@ func (c *classCache) train(ctx context.Context, how launch, work folder) error {
 	return nil
 }
 
-// runJava runs the Java program in a folder, with the flags of the host before those that are given.
+// runJava runs the Java program in a folder, with the flags of the host followed by the given ones.
 func (c *classCache) runJava(ctx context.Context, java Runtime, work folder, nice int, flags ...string) error {
 	h := c.host
 	cmd := exec.CommandContext(ctx, java.Java(), append(h.flags(work.Path), flags...)...)
@@ -342,7 +346,7 @@ func (c *classCache) runJava(ctx context.Context, java Runtime, work folder, nic
 		return err
 	}
 	if nice > 0 {
-		_ = yieldMore(cmd.Process.Pid, nice) // It is a matter of seconds.
+		_ = yieldMore(cmd.Process.Pid, nice) // It only takes seconds.
 	}
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%w: %s", err, causeIn(strings.Split(head(strings.TrimSpace(output.String()), maxLine), "\n")))
@@ -350,7 +354,8 @@ func (c *classCache) runJava(ctx context.Context, java Runtime, work folder, nic
 	return nil
 }
 
-// keep gives a file the name that has its checksum, once the disk has all of it, and removes those that were not used for longest.
+// keep flushes a file to disk, renames it to the name with its checksum, and removes the least
+// recently used ones.
 func (c *classCache) keep(path, key string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -374,7 +379,7 @@ func (c *classCache) keep(path, key string) (string, error) {
 	return name, nil
 }
 
-// prune removes the files that were not used for longest, but not one that was just made.
+// prune removes the least recently used files, but not the new one.
 func (c *classCache) prune(name string) {
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), "*-*"+cacheSuffix))
 	dates := make(map[string]time.Time)

@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A codec writes values of one Go type into bodies and reads them. It is made once for each type.
+// A codec encodes and decodes values of one Go type. There is one for each type.
 type codec struct {
 	// write appends a value; an error means that it cannot be written. A struct must be addressable.
 	write func(b []byte, v reflect.Value) ([]byte, error)
@@ -24,7 +24,7 @@ type codec struct {
 	read func(r *in, v reflect.Value)
 }
 
-// codecs has the codecs of types that were met.
+// codecs caches the codecs by type.
 var codecs sync.Map
 
 var (
@@ -33,7 +33,7 @@ var (
 	objectType  = reflect.TypeFor[map[string]any]()
 )
 
-// codecOf returns the codec of a type. Types that refer to themselves have none.
+// codecOf returns the codec of a type. Recursive types have none.
 func codecOf(t reflect.Type) (*codec, error) {
 	if c, ok := codecs.Load(t); ok {
 		return c.(*codec), nil
@@ -123,7 +123,7 @@ var bytesCodec = &codec{
 	},
 }
 
-// timeCodec knows milliseconds, as the rest of the server does.
+// timeCodec uses milliseconds, like the rest of the server.
 var timeCodec = &codec{
 	write: func(b []byte, v reflect.Value) ([]byte, error) {
 		return appendInt(b, v.Addr().Interface().(*time.Time).UnixMilli()), nil
@@ -131,7 +131,7 @@ var timeCodec = &codec{
 	read: func(r *in, v reflect.Value) { *v.Addr().Interface().(*time.Time) = time.UnixMilli(r.int()).UTC() },
 }
 
-// objectCodec is the one of values without a declared shape, which travel as JSON.
+// objectCodec encodes values without a declared shape as JSON.
 var objectCodec = &codec{
 	write: func(b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
@@ -147,7 +147,7 @@ var objectCodec = &codec{
 	},
 }
 
-// messageCodec is the one of a pointer to a protobuf message.
+// messageCodec encodes a pointer to a protobuf message.
 var messageCodec = &codec{
 	write: func(b []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
@@ -162,7 +162,7 @@ var messageCodec = &codec{
 			return
 		}
 		v.Set(reflect.New(v.Type().Elem()))
-		// protobuf in Java writes no text that is not UTF-8.
+		// Java's protobuf writes only UTF-8.
 		if err := v.Interface().(wire.Coded).UnmarshalVT(r.view()); err != nil && r.err == nil {
 			r.fail()
 		}
@@ -190,7 +190,7 @@ func pointerCodec(t reflect.Type) (*codec, error) {
 	}, nil
 }
 
-// structCodec writes the fields in the order of their declaration.
+// structCodec encodes the fields in the order of declaration.
 func structCodec(t reflect.Type) (*codec, error) {
 	fields := make([]*codec, t.NumField())
 	for i := range fields {
@@ -240,7 +240,7 @@ func sliceCodec(t reflect.Type) (*codec, error) {
 		},
 		read: func(r *in, v reflect.Value) {
 			n := r.count()
-			// The count may lie about what follows by as much as a value has bytes: grow with what is really there.
+			// The count may be wrong: grow with the actual data.
 			for i := 0; i < n && r.err == nil; i++ {
 				if i == v.Cap() {
 					v.Grow(min(n-i, max(i, 1024)))
@@ -297,7 +297,7 @@ func mapCodec(t reflect.Type) (*codec, error) {
 	}, nil
 }
 
-// textMapCodec is mapCodec for the map that nearly all are.
+// textMapCodec is mapCodec for the most frequent map.
 var textMapCodec = &codec{
 	write: func(b []byte, v reflect.Value) ([]byte, error) {
 		m := v.Interface().(map[string]string)
@@ -321,7 +321,7 @@ var textMapCodec = &codec{
 	},
 }
 
-// A plan is how the parameters and the result of a method travel, and its number, which both ends know it by.
+// A plan contains the codecs of a method's parameters and result, and its number in the protocol.
 type plan struct {
 	index  int
 	types  []reflect.Type
@@ -330,7 +330,7 @@ type plan struct {
 	result *codec
 }
 
-// newPlans makes the plans of all methods of the extension points.
+// newPlans returns the plans of all methods of the extension points.
 func newPlans(points []*plugin.Point) (map[*plugin.Method]*plan, []*plugin.Method, error) {
 	plans := make(map[*plugin.Method]*plan)
 	var methods []*plugin.Method
@@ -366,7 +366,7 @@ func newPlan(m *plugin.Method, index int) (*plan, error) {
 	return p, nil
 }
 
-// write appends the arguments of a call.
+// write encodes the arguments of a call.
 func (p *plan) write(b []byte, args []any) (_ []byte, err error) {
 	for i, c := range p.params {
 		if b, err = writeValue(b, c, p.types[i], args[i]); err != nil {
@@ -376,7 +376,7 @@ func (p *plan) write(b []byte, args []any) (_ []byte, err error) {
 	return b, nil
 }
 
-// writeValue appends a value of a declared type.
+// writeValue encodes a value of a declared type.
 func writeValue(b []byte, c *codec, t reflect.Type, v any) ([]byte, error) {
 	if v == nil {
 		switch t.Kind() {
@@ -397,7 +397,7 @@ func writeValue(b []byte, c *codec, t reflect.Type, v any) ([]byte, error) {
 	return c.write(b, value)
 }
 
-// read takes the answer to a call. It reports false if the function answered with nothing.
+// read decodes the result of a call. ok is false if the function returned nothing.
 func (p *plan) read(body []byte, result any) (ok bool, err error) {
 	r := &in{b: body}
 	if ok = r.bool(); !ok || p.result == nil || result == nil {

@@ -18,41 +18,43 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// ErrBusy is the error of a call that was not made because too many are on their way.
+// ErrBusy means that a call was refused because too many are running.
 var ErrBusy = errors.New("too many calls of Java plugins are on their way; this one was refused")
 
-// errUnsent is the error of a request of which the other end has seen nothing, so that it can be made again.
+// errUnsent means that the peer has seen nothing of a request, so that it can be repeated.
 var errUnsent = errors.New("the Java host ended before it got the call")
 
 const (
-	// maxBuffered bounds what waits to be written, so that a host that reads nothing costs no more than that.
+	// maxBuffered bounds the write queue, and so the cost of a host that does not read.
 	maxBuffered = 64 << 20
-	// maxKept bounds the buffers that are kept for later.
+	// maxKept is the maximum size of a pooled buffer.
 	maxKept = 1 << 20
-	// maxRounds bounds how long a caller writes for others.
+	// maxRounds bounds how often a caller writes for others.
 	maxRounds = 16
 )
 
-// A conn carries frames over two pipes. Whoever has a frame writes it, together with those that others have queued in
-// the meantime; when the pipe is full, a goroutine goes on, so that no caller ever waits for the pipe.
+// A conn exchanges frames over two pipes. The sender of a frame writes it, together with those that
+// others have queued meanwhile; if the pipe is full, a goroutine continues, so that callers never
+// wait for the pipe.
 type conn struct {
 	r, w *os.File
 	raw  syscall.RawConn
-	// handle gets the frames that are no answers, one after another. The body is its own only until it returns.
+	// handle is called sequentially with the frames that are no responses. The body is valid only
+	// until it returns.
 	handle func(k kind, id uint64, body []byte)
-	// max is how many requests may be pending.
+	// max is the maximum number of pending requests.
 	max int
 
 	mu         sync.Mutex
 	buf, spare []byte
-	// writing says that somebody writes; batch is the number of what is in buf.
+	// writing is true while a goroutine writes; batch is the number of the batch in buf.
 	writing bool
 	batch   uint64
 	rest    []byte
 	dead    error
 	wake    chan struct{}
 	quit    chan struct{}
-	// out, written and failed belong to whoever writes, and to the function attempt.
+	// out, written and failed are used by the writer, and by the function attempt.
 	out     []byte
 	written int
 	failed  error
@@ -60,7 +62,7 @@ type conn struct {
 
 	pendingMu sync.Mutex
 	pending   map[uint64]*request
-	// sweeper looks for requests that nobody waits for any more. It runs while sweeping says so.
+	// sweeper finds requests whose callers have given up. It runs while sweeping is true.
 	sweeper  *time.Timer
 	sweeping bool
 	next     uint64
@@ -68,22 +70,23 @@ type conn struct {
 	flusher  sync.WaitGroup
 }
 
-// A request waits for its answer.
+// A request is a pending request.
 type request struct {
 	id     uint64
 	module *module
 	done   chan answer
-	// ctx is how long its caller waits; the sweeper looks after it.
+	// ctx is the caller's context, which the sweeper watches.
 	ctx context.Context
-	// output takes the answer of an endpoint; nil if it declares no content type.
+	// output receives the response of an endpoint; nil if it has no content type.
 	output plugin.EndpointOutput
-	// batch is where its frame went. It is guarded by the mutex of the writer.
+	// batch is the batch of its frame. It is guarded by the mutex of the writer.
 	batch uint64
-	// late gets the answer if nobody waits for it any more. It is guarded as the pending requests are.
+	// late receives the response if the caller has given up. It is guarded like the pending
+	// requests.
 	late func(answer)
 }
 
-// An answer is what came for a request.
+// An answer is the response to a request.
 type answer struct {
 	kind kind
 	body *[]byte
@@ -92,7 +95,7 @@ type answer struct {
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// free gives the body of an answer back.
+// free returns the body of a response to the pool.
 func (a answer) free() { keep(a.body) }
 
 func keep(b *[]byte) {
@@ -130,7 +133,7 @@ func newConn(r, w *os.File, maxPending int) (*conn, error) {
 	return c, nil
 }
 
-// run reads until the pipe ends, and returns why it did.
+// run reads until the pipe ends, and returns the error.
 func (c *conn) run() error {
 	reader := bufio.NewReaderSize(c.r, 256<<10)
 	var head [frameHead]byte
@@ -163,7 +166,7 @@ func (c *conn) run() error {
 		if q := c.take(id); q != nil {
 			q.deliver(answer{kind: k, body: body})
 		} else {
-			keep(body) // Nobody waits for it any more.
+			keep(body) // The caller has given up.
 		}
 	}
 }
@@ -175,7 +178,7 @@ func grow(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// take removes a request from those that wait.
+// take removes and returns a pending request.
 func (c *conn) take(id uint64) *request {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -184,7 +187,7 @@ func (c *conn) take(id uint64) *request {
 	return q
 }
 
-// behalf returns ctx on behalf of those for whom a request that is on its way is made.
+// behalf returns ctx with the requester of a pending request.
 func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -194,7 +197,7 @@ func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
 	return ctx
 }
 
-// call returns the context and the module of a request that is on its way, nil if it is not.
+// call returns the context and the module of a pending request, or nil.
 func (c *conn) call(id uint64) (context.Context, *module) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -204,7 +207,7 @@ func (c *conn) call(id uint64) (context.Context, *module) {
 	return nil, nil
 }
 
-// outputOf returns the context of a request of a module that is on its way, nil if it is not, and what takes its answer.
+// outputOf returns the context and the output of a pending request of a module, or nil.
 func (c *conn) outputOf(id uint64, m *module) (context.Context, plugin.EndpointOutput) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -214,11 +217,11 @@ func (c *conn) outputOf(id uint64, m *module) (context.Context, plugin.EndpointO
 	return nil, nil
 }
 
-// requests are those that ended, and to which nobody will send an answer any more.
+// requests pools requests that have ended and can receive no response.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
 
-// begin makes a request, which is given up when the context ends; a caller who looks after that itself gives one that
-// does not. The frame has the id of the request.
+// begin registers a request, which is cancelled when the context ends; a caller that handles that
+// itself passes one that does not end. The frame gets the id of the request.
 func (c *conn) begin(ctx context.Context, m *module, output plugin.EndpointOutput) (*request, error) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -240,11 +243,11 @@ func (c *conn) begin(ctx context.Context, m *module, output plugin.EndpointOutpu
 	return q, nil
 }
 
-// sweepTime is how long it may take until a caller notices that its context ended. One timer for all requests costs next
-// to nothing, one for each would cost as much as all else that is done for it.
+// sweepTime is the maximum delay until a caller notices the end of its context. One timer for all
+// requests is nearly free; one for each would double their cost.
 const sweepTime = 10 * time.Millisecond
 
-// sweep fails the requests whose context ended.
+// sweep fails the requests whose context has ended.
 func (c *conn) sweep() {
 	c.pendingMu.Lock()
 	var over []*request
@@ -255,7 +258,7 @@ func (c *conn) sweep() {
 		}
 	}
 	if c.sweeping = len(c.pending) > 0; c.sweeping {
-		// However many wait, looking at them is to take a hundredth of a processor.
+		// Scanning must not take more than a hundredth of a processor.
 		c.sweeper.Reset(max(sweepTime, time.Duration(len(c.pending))*10*time.Microsecond))
 	}
 	c.pendingMu.Unlock()
@@ -264,10 +267,11 @@ func (c *conn) sweep() {
 	}
 }
 
-// errGivenUp is what a request gets when its context ended first.
+// errGivenUp is the error of a request whose context ended first.
 var errGivenUp = errors.New("the request was given up")
 
-// drop gives a request up that was not sent. One that was answered meanwhile is left to the garbage collector.
+// drop cancels an unsent request. If it was answered meanwhile, it is left to the garbage
+// collector.
 func (c *conn) drop(q *request) {
 	if c.take(q.id) != nil {
 		q.ctx, q.output = nil, nil
@@ -275,8 +279,8 @@ func (c *conn) drop(q *request) {
 	}
 }
 
-// await sends the frame of a request and waits for the answer. If the context ends first, the other end is told, after givenUp,
-// which may be nil.
+// await sends the frame of a request and waits for the response. If the context ends first, it
+// calls givenUp, which may be nil, and cancels the request at the peer.
 func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func()) (answer, error) {
 	id := q.id
 	if err := c.send(frame, q); err != nil {
@@ -296,8 +300,8 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func
 	return a, a.err
 }
 
-// awaitLate is await for a request whose answer must not be lost: if the context ends first, late gets a function that
-// waits for the answer. It must see to it that it is called.
+// awaitLate is await for a request whose response must not be lost: if the context ends first, late
+// gets a function that waits for the response, and must ensure that it is called.
 func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late func(wait func() answer)) (answer, error) {
 	id := q.id
 	if err := c.send(frame, q); err != nil {
@@ -319,15 +323,15 @@ func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late fun
 	return answer{}, ctx.Err()
 }
 
-// cancel tells the other end that nobody waits for a request any more.
+// cancel tells the peer that a request was cancelled.
 func (c *conn) cancel(id uint64) {
 	b := buffers.Get().(*[]byte)
 	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, id), 0)
-	_ = c.send(*b, nil) // A host that is gone runs nothing.
+	_ = c.send(*b, nil) // A host that has ended runs nothing.
 	keep(b)
 }
 
-// send writes a frame, or leaves it to whoever is writing.
+// send writes a frame, or queues it for the current writer.
 func (c *conn) send(frame []byte, q *request) error {
 	c.mu.Lock()
 	switch {
@@ -370,7 +374,7 @@ func (c *conn) send(frame []byte, q *request) error {
 	return nil
 }
 
-// swap takes what is queued for writing.
+// swap takes the queue for writing.
 func (c *conn) swap() []byte {
 	out := c.buf
 	c.buf, c.spare = c.spare[:0], nil
@@ -378,7 +382,7 @@ func (c *conn) swap() []byte {
 	return out
 }
 
-// done takes note of what became of a write.
+// done handles the result of a write.
 func (c *conn) done(out []byte, err error) {
 	if cap(out) <= maxKept {
 		c.spare = out[:0]
@@ -388,15 +392,15 @@ func (c *conn) done(out []byte, err error) {
 	}
 }
 
-// leave leaves the writing to the goroutine for that, and unlocks. There is never more than one who writes, so that
-// there is room for the signal.
+// leave passes the writing to the goroutine for that, and unlocks. There is only one writer, so the
+// signal never blocks.
 func (c *conn) leave(rest []byte) {
 	c.rest = rest
 	c.mu.Unlock()
 	c.wake <- struct{}{}
 }
 
-// flush writes what callers leave.
+// flush writes what callers have left.
 func (c *conn) flush() {
 	for {
 		select {
@@ -422,7 +426,7 @@ func (c *conn) flush() {
 	}
 }
 
-// fail fails the requests of a module that wait.
+// fail fails the pending requests of a module.
 func (c *conn) fail(m *module, why error) {
 	c.pendingMu.Lock()
 	var list []*request
@@ -438,7 +442,7 @@ func (c *conn) fail(m *module, why error) {
 	}
 }
 
-// end fails everything that waits. What the other end cannot have seen fails with errUnsent.
+// end fails everything pending. What the peer cannot have seen fails with errUnsent.
 func (c *conn) end(why error) {
 	c.w.Close()
 	c.mu.Lock()

@@ -18,18 +18,18 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// A crash is an end of a JVM that nobody wanted.
+// A crash is an unexpected end of a JVM.
 type crash struct {
 	at time.Time
-	// blamed are the modules that it worked for, or the one that is known to have ended it.
+	// blamed are the modules with running requests, or the one known to have ended it.
 	blamed []*module
 	why    error
-	// unborn says that the JVM never came up, past that a plugin ended it that was removed.
+	// unborn is true if the JVM did not start, past if a plugin that was removed ended it.
 	unborn, past bool
 }
 
-// leaving takes note that a plugin called System.exit. The JVM goes on until the server, which is told, has stopped all
-// plugins; the calls of the one that wants to leave fail.
+// leaving handles a plugin's call of System.exit. The JVM continues until the server has stopped
+// all plugins; the calls of the exiting one fail.
 func (h *Host) leaving(s *session, e *exit) {
 	if h.opts.Exit == nil {
 		return
@@ -44,7 +44,7 @@ func (h *Host) leaving(s *session, e *exit) {
 	h.opts.Exit(id, e.status)
 }
 
-// error is what calls fail with that cannot be answered any more.
+// error returns the error of calls that can no longer be answered.
 func (e *exit) error() error {
 	who := "a plugin"
 	if e.module != nil {
@@ -53,8 +53,8 @@ func (e *exit) error() error {
 	return fmt.Errorf("%s stops the server by System.exit(%d)", who, e.status)
 }
 
-// crasher returns the module whose code crashed the JVM: the one that alone has the innermost class on the stack of the
-// thread that crashed which any module has. It is nil if that is not known.
+// crasher returns the module whose code crashed the JVM: the only one with the innermost plugin
+// class on the stack of the crashed thread. It returns nil if that is unknown.
 func (s *session) crasher() *module {
 	if len(s.crashed) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (s *session) crasher() *module {
 	for _, m := range modules {
 		z, err := zip.OpenReader(m.copy)
 		if err != nil {
-			continue // It was unloaded at this moment.
+			continue // It was being unloaded.
 		}
 		for _, f := range z.File {
 			owners[f.Name] = append(owners[f.Name], m)
@@ -83,12 +83,11 @@ func (s *session) crasher() *module {
 	return nil
 }
 
-// hoarder returns the number of the plugin that filled the heap of the JVM, from what the JVM wrote when it ended for want of
-// memory.
+// hoarder returns the number of the plugin that filled the heap, from the JVM's heap dump.
 func (s *session) hoarder() (number uint64, holds string, ok bool) {
 	data, err := os.ReadFile(s.heapFile)
 	if err != nil {
-		return 0, "", false // It had memory, or could not write.
+		return 0, "", false // The heap was not full, or the dump failed.
 	}
 	if err := os.Remove(s.heapFile); err != nil {
 		s.log.Warn("a heap dump is left behind", slog.Any("error", err))
@@ -102,12 +101,12 @@ func (s *session) hoarder() (number uint64, holds string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !ok || s.modules[uint64(n)] == nil && !s.removed[uint64(n)] {
-		return 0, "", false // The number of a plugin that is being loaded is not known here yet.
+		return 0, "", false // The number of a plugin being loaded is not known here yet.
 	}
 	return uint64(n), fmt.Sprintf("%d of %d MiB", bytes>>20, held.Total>>20), true
 }
 
-// died takes note that a JVM ended by itself.
+// died handles the unexpected end of a JVM.
 func (h *Host) died(s *session) {
 	h.mu.Lock()
 	s.gone = true
@@ -126,7 +125,7 @@ func (h *Host) died(s *session) {
 	}
 	if l.current != s {
 		h.mu.Unlock()
-		return // Whoever brings it up sees it.
+		return // The starter of the JVM handles it.
 	}
 	l.current = nil
 	again, delay, tell := l.crashed(s.crash())
@@ -137,15 +136,15 @@ func (h *Host) died(s *session) {
 	tell()
 }
 
-// crash is what there is to know of the end of the session.
+// crash collects the facts about the end of the session.
 func (s *session) crash() crash {
 	known := s.culprit.Load()
 	return crash{at: time.Now(), blamed: s.blamed, why: s.why, past: known != nil && known.module == nil}
 }
 
-// crashed takes note of a crash, and says whether the JVM is started again and after what time. Suspects go elsewhere, if
-// they may. If there were too many crashes, the plugins that seem to be to blame do not come back; tell, which must be
-// called without the lock, says so.
+// crashed records a crash, and decides whether and when the JVM is restarted. Suspects are moved to
+// their own JVMs if allowed. After too many crashes, the most likely culprits are not restored;
+// tell, which must be called without the lock, reports that.
 func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	h := l.host
 	h.restarts++
@@ -156,11 +155,11 @@ func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
 	}
 	if slices.ContainsFunc(c.blamed, (*module).isLoading) {
-		// Most likely it was that one, which is not loaded then.
+		// Most likely that one, which is not loaded then.
 		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
 	}
 	known := slices.DeleteFunc(slices.Clone(c.blamed), func(m *module) bool { return !slices.Contains(l.modules, m) })
-	if len(c.blamed) == 0 || len(known) > 0 { // Else it was a plugin in another language.
+	if len(c.blamed) == 0 || len(known) > 0 { // Otherwise it was a plugin in another language.
 		c.blamed = known
 		l.crashes = append(l.crashes, c)
 	}
@@ -182,7 +181,7 @@ func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	}
 }
 
-// names are the names of modules, for the log.
+// names returns the names of modules, for the log.
 func names(list []*module) []string {
 	var names []string
 	for _, m := range list {
@@ -192,15 +191,15 @@ func names(list []*module) []string {
 	return names
 }
 
-// isolate moves the suspects of a crash into JVMs of their own, and reports whether there were any to move. A plugin that
-// is alone already is the culprit. The host is locked.
+// isolate moves the suspects of a crash to their own JVMs, and reports whether there were any. A
+// plugin that is already alone is the culprit. The host is locked.
 func (l *slot) isolate(c crash) bool {
 	h := l.host
 	if h.opts.Isolation != Auto || h.closed || c.unborn || l.own && len(l.modules) == 1 {
 		return false
 	}
 	suspects := slices.DeleteFunc(l.returning(), func(m *module) bool { return !slices.Contains(c.blamed, m) })
-	if len(c.blamed) == 0 && len(l.crashes) > 1 { // Once may have been somebody else.
+	if len(c.blamed) == 0 && len(l.crashes) > 1 { // A single crash may have another cause.
 		suspects = l.returning()
 	}
 	n := min(len(suspects), h.opts.MaxOwn-(len(h.slots)-1))
@@ -229,7 +228,7 @@ func (l *slot) isolate(c crash) bool {
 	return true
 }
 
-// guilty are the modules for which the JVM worked in most of the crashes; if there are none, all.
+// guilty returns the modules with running requests in most of the crashes; if there are none, all.
 func (l *slot) guilty() []*module {
 	var list []*module
 	all := l.returning()
@@ -250,7 +249,7 @@ func (l *slot) guilty() []*module {
 	return list
 }
 
-// backOff is how long to wait after the nth crash in a row.
+// backOff returns the pause after the n-th successive crash.
 func backOff(n int) time.Duration {
 	if n <= 1 {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// folder makes the folder of a plugin, unless it is there, and returns its path.
+// folder returns the path of a plugin's folder, creating it if necessary.
 func (q *question) folder() ([]byte, error) {
 	if err := q.rest.end(); err != nil {
 		return nil, err
@@ -32,11 +32,11 @@ func (q *question) folder() ([]byte, error) {
 	return appendString(nil, path), nil
 }
 
-// maxDataName bounds the name of a folder in bytes. File systems take 255.
+// maxDataName is the maximum length of a folder's name in bytes. File systems allow 255.
 const maxDataName = 200
 
-// dataName is the name of the folder of a plugin. It is the id where that can be the name of a file; no two ids have the
-// same name.
+// dataName returns the name of a plugin's folder: the id if it is a valid file name. It is unique
+// for each id.
 func dataName(id string) string {
 	name := url.PathEscape(id)
 	if strings.HasPrefix(name, ".") {

@@ -17,14 +17,14 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A descriptor is what a jar says of itself.
+// A descriptor is a jar's description of its plugin.
 type descriptor struct {
 	plugin.Descriptor
 	// class is the class of the plugin.
 	class string
 }
 
-// parseDescriptor reads a descriptor. Keys that it does not know are the business of others.
+// parseDescriptor parses a descriptor. It ignores unknown keys.
 func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -89,7 +89,7 @@ func parseDescriptor(name string, text []byte) (d descriptor, err error) {
 	return d, d.readGrants(grants, fail)
 }
 
-// readGrants reads what the plugin asks for.
+// readGrants reads the requested grants.
 func (d *descriptor) readGrants(nodes map[string]*yaml.Node, fail func(n *yaml.Node, format string, args ...any) error) (err error) {
 	var texts [2][]string
 	for i, key := range []string{"permissions", "hosts"} {
@@ -135,7 +135,8 @@ func parseSchema(n *yaml.Node) (*plugin.Schema, error) {
 	return plugin.NewSchema(text)
 }
 
-// addServers reads the roles that a plugin is for: a text with commas, or a list of texts or of objects with a type.
+// addServers reads the plugin's roles: a comma-separated text, or a list of texts or of objects
+// with a type.
 func (d *descriptor) addServers(n *yaml.Node, fail func(n *yaml.Node, format string, args ...any) error) error {
 	var names []*yaml.Node
 	switch {

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// hookEndpoint is how the other end knows a request of an endpoint.
+// hookEndpoint is the protocol number of an endpoint request.
 const hookEndpoint = 6
 
 // Endpoints are the endpoints of the extension.
@@ -52,7 +52,7 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 	return answered, nil
 }
 
-// write sends a part of the answer of the endpoint that a call is for.
+// write sends a part of an endpoint's response.
 func (q *question) write() error {
 	chunk := q.rest.bytes()
 	if err := q.rest.end(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// An extension is an instance of a class of the plugin, in whichever JVM there is.
+// An extension is an instance of a plugin's class, in the current JVM.
 type extension struct {
 	module *module
 	// index is its position in the plugin.
@@ -22,20 +22,20 @@ type extension struct {
 	class   string
 	points  []*plugin.Point
 	methods map[*plugin.Method]*plan
-	// endpoints are those that it declared when it was loaded first.
+	// endpoints are the endpoints declared at the first load.
 	endpoints []*plugin.Endpoint
 
-	// broken is why it cannot be called although it is started.
+	// broken is why it cannot be called although it is started, or nil.
 	broken atomic.Pointer[benched]
 	mu     sync.Mutex
-	// state is what hooks have made of it, to lead it there again.
+	// state is the result of the hooks, to be restored in another JVM.
 	state     plugin.State
 	schedules plugin.Schedules
 	// scheduledIn are the JVMs in which the extension asked for its schedules.
 	scheduledIn map[*plugin.Schedule]*session
 }
 
-// describe takes what the JVM says of the extension.
+// describe reads the JVM's description of the extension.
 func (x *extension) describe(points []string, indexes []uint64, endpoints []byte) (err error) {
 	if x.endpoints, err = plugin.ParseEndpoints(endpoints); err != nil {
 		return fmt.Errorf("getEndpoints() of %s: %w", x.class, err)
@@ -71,10 +71,10 @@ func (x *extension) Points() []*plugin.Point { return x.points }
 // Implements reports whether the class has the method.
 func (x *extension) Implements(m *plugin.Method) bool { return x.methods[m] != nil }
 
-// hookNumbers are how the other end knows hooks.
+// hookNumbers are the protocol numbers of hooks.
 var hookNumbers = map[plugin.Hook]byte{plugin.Start: 0, plugin.Pause: 1, plugin.Resume: 2, plugin.Stop: 3, plugin.SettingsChanged: 4}
 
-// fail keeps calls away until the extension is started again.
+// fail makes calls fail until the extension is started again.
 func (x *extension) fail(why error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,7 +88,7 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 	defer x.hold(ctx)()
 	if x.broken.Load() != nil || x.module.benched.Load() != nil {
 		switch h {
-		case plugin.Pause, plugin.Stop: // There is nothing that could be told.
+		case plugin.Pause, plugin.Stop: // There is nothing to notify.
 			x.note(h, nil)
 			return nil
 		case plugin.SettingsChanged: // It reads them when it is started again.
@@ -99,7 +99,7 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 		}
 	}
 	if x.broken.Load() != nil {
-		// It lives in a JVM in which it was never started.
+		// It has never been started in this JVM.
 		if err := x.run(ctx, plugin.Start); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 	return x.run(ctx, h)
 }
 
-// Revive starts the extension anew if it was lost with a JVM.
+// Revive restarts the extension if it was lost with a JVM.
 func (x *extension) Revive(ctx context.Context) error {
 	if x.broken.Load() == nil && x.module.benched.Load() == nil {
 		return nil
@@ -149,7 +149,7 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 
 // runIn runs a hook in a JVM.
 func (x *extension) runIn(ctx context.Context, b *binding, h plugin.Hook) error {
-	if h == plugin.Start { // One that failed may have asked for schedules.
+	if h == plugin.Start { // A failed start may have added schedules.
 		x.unschedule(func(_ *plugin.Schedule, in *session) bool { return in == b.session })
 	}
 	a, err := b.requestWith(ctx, kindHook, x.module, func(body []byte) ([]byte, error) {
@@ -166,7 +166,7 @@ func (x *extension) runIn(ctx context.Context, b *binding, h plugin.Hook) error 
 	return err
 }
 
-// note takes note of what a hook made of the extension.
+// note records the result of a hook.
 func (x *extension) note(h plugin.Hook, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -181,7 +181,7 @@ func (x *extension) note(h plugin.Hook, err error) {
 	}
 }
 
-// comeBack leads the extension into the state in which it was, in a new JVM.
+// comeBack restores the extension's state in a new JVM.
 func (x *extension) comeBack(wanted context.Context, b *binding) error {
 	x.mu.Lock()
 	state := x.state
@@ -248,7 +248,7 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 			return ok, err
 		case errors.Is(err, errUnsent):
 		case errors.Is(err, errEnded) && !again && method.Pure && (b.silenced.Load() || b.endedByOther(ctx, x.module)):
-			again = true // It only computes an answer, and is not known to be what ended the JVM.
+			again = true // It is pure, and not known to have ended the JVM.
 		case ctx.Err() != nil && b.isSilent():
 			plugin.NoteRestart(ctx)
 			return false, err
@@ -261,7 +261,8 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 	}
 }
 
-// endedByOther waits until a JVM that ends has ended, and reports whether another plugin is known to have ended it.
+// endedByOther waits until an ending JVM has ended, and reports whether another plugin is known to
+// have ended it.
 func (s *session) endedByOther(ctx context.Context, m *module) bool {
 	if s.wait(ctx) != nil {
 		return false
@@ -272,7 +273,7 @@ func (s *session) endedByOther(ctx context.Context, m *module) bool {
 	return slices.ContainsFunc(s.blamed, (*module).isLoading) && !slices.Contains(s.blamed, m)
 }
 
-// next waits until a module whose JVM ended is somewhere else.
+// next waits until a module whose JVM ended has a new one.
 func (m *module) next(ctx context.Context, b *binding) error {
 	plugin.NoteRestart(ctx)
 	if err := b.wait(ctx); err != nil {
@@ -293,15 +294,15 @@ func (m *module) next(ctx context.Context, b *binding) error {
 		}
 		if err != nil {
 			if ctx.Err() == nil && m.slot.Load() != l {
-				continue // It was given a JVM of its own.
+				continue // It was moved to its own JVM.
 			}
 			return fmt.Errorf("%w: %w", errAway, err)
 		}
 		select {
 		case <-moved:
-		case <-s.over: // The one after it may have the module.
+		case <-s.over: // The next one may have the module.
 		case <-m.retired:
-			m.mu.Lock() // If it comes back at this moment, that ends now.
+			m.mu.Lock() // If it is being restored, that is completed first.
 			isGone := m.binding.Load() == b
 			m.mu.Unlock()
 			if isGone {
@@ -313,8 +314,8 @@ func (m *module) next(ctx context.Context, b *binding) error {
 	}
 }
 
-// hold stops the clock of a call or a hook while debuggers can attach, because what a debugger holds the JVM does not
-// say.
+// hold stops the clock of a call or a hook while debuggers can attach, because the JVM does not
+// report pauses.
 func (x *extension) hold(ctx context.Context) (leave func()) {
 	clock := plugin.HeldOf(ctx)
 	if x.module.host.opts.Debug.Port == 0 || clock == nil {

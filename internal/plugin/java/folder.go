@@ -13,11 +13,11 @@ import (
 	"example.org/app/internal/scratch"
 )
 
-// folderPattern names the folders in which hosts keep copies of jars.
+// folderPattern is the name pattern of folders with copies of jars.
 const folderPattern = "app-java-"
 
-// A folder has what the JVM reads: the host's jar and a copy of each plugin, because files of operators change while
-// they are used.
+// A folder contains the files for JVMs: the host's jar and copies of the plugins, because operators
+// may change files in use.
 type folder struct{ *scratch.Folder }
 
 // write puts a file into the folder.

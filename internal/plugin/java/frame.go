@@ -7,19 +7,19 @@ import (
 	"fmt"
 )
 
-// A frame is a length, which counts what follows it, a kind, the number of a request, and a body. Each end numbers its
-// own requests; an answer has the number of its request.
+// A frame consists of a length, which counts the rest, a kind, the number of a request, and a body.
+// Each end numbers its own requests; a response has the number of its request.
 const (
 	frameHead = 4 + frameMin
 	frameMin  = 1 + 8
-	// frameLimit bounds the length of a frame. What is longer is refused before it is sent.
+	// frameLimit is the maximum length of a frame. Longer ones are refused before they are sent.
 	frameLimit = 16 << 20
 )
 
-// protocol is the version of what both ends say.
+// protocol is the version of the protocol.
 const protocol = 3
 
-// kind is what a frame is.
+// kind is the kind of a frame.
 type kind byte
 
 // The kinds.

@@ -9,13 +9,13 @@ import (
 	"example.org/app/internal/plugin/java/remote"
 )
 
-// What a frame says about functions.
+// Contents of frames about functions.
 const (
 	functionCalled byte = iota
 	functionReleased
 )
 
-// A functionCall is a call of a function of an owner, or the news that functions are needed no longer.
+// A functionCall is a call of an owner's function, or the release of functions.
 type functionCall struct {
 	session *session
 	serial  uint64
@@ -27,7 +27,7 @@ type functionCall struct {
 	released    []uint64
 }
 
-// called takes a frame of the JVM. What cannot be served is refused at once.
+// called handles a frame of the JVM. It refuses calls that cannot be served.
 func (o *owner) called(s *session, id uint64, r *in) {
 	c := &functionCall{session: s, id: id}
 	switch r.byte() {
@@ -111,7 +111,7 @@ func (c *functionCall) Method() string { return c.method }
 // Args are the arguments.
 func (c *functionCall) Args() *remote.Reader { return remote.NewReader(c.args) }
 
-// Released are functions that Java needs no longer.
+// Released returns functions that Java no longer needs.
 func (c *functionCall) Released() []uint64 { return c.released }
 
 // Answer answers the call.

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/plugin/java/classfile"
 )
 
-// platform are the beginnings of the names of classes that every Java has. Others begin with javax and com.sun, too.
+// platform are name prefixes of the JDK's classes. Some others begin with javax and com.sun, too.
 var platform = []string{
 	"java/", "jdk/", "sun/", "org/w3c/dom/", "org/xml/sax/", "org/ietf/jgss/", "netscape/javascript/",
 	"com/sun/jdi/", "com/sun/management/", "com/sun/net/httpserver/", "com/sun/nio/", "com/sun/security/", "com/sun/source/", "com/sun/tools/",
@@ -27,18 +27,18 @@ const (
 	extensionClass = "im/app/plugin/AppExtension"
 )
 
-// An Inspection is what can be learned of a jar without running it.
+// An Inspection is the result of analysing a jar without running it.
 type Inspection struct {
 	Descriptor plugin.Descriptor
 	// Class is the class of the plugin.
 	Class string
-	// Classes is how many classes it has, and Bytecode the newest version of Java that they are made for.
+	// Classes is the number of classes, and Bytecode the newest Java version that they require.
 	Classes, Bytecode int
-	// Extensions are the classes that could be extensions: which of them are is said by the code of the plugin.
+	// Extensions are the possible extension classes; the plugin's code decides which are used.
 	Extensions []InspectedExtension
-	// Missing are the classes that classes of the jar name and that nobody has.
+	// Missing are referenced classes that do not exist.
 	Missing []MissingClass
-	// Packed are classes of the jar that the server has as well, and that are never used because of that.
+	// Packed are classes that the server has as well, and that are therefore not used.
 	Packed []string
 }
 
@@ -47,11 +47,11 @@ type InspectedExtension struct {
 	Class   string
 	Points  []*plugin.Point
 	Methods []*plugin.Method
-	// Endpoints says that it has operations of the admin interface, or may have.
+	// Endpoints is true if it has, or may have, operations of the admin interface.
 	Endpoints bool
 }
 
-// A MissingClass is a class that is not there, and one of those that name it.
+// A MissingClass is a missing class, and one that references it.
 type MissingClass struct{ Class, By string }
 
 // Inspect reads a jar. The error is a sentence for its author.
@@ -102,7 +102,7 @@ func Inspect(data []byte) (*Inspection, error) {
 	return in, nil
 }
 
-// classes reads the class files of an archive. Those for newer versions of Java alone are left out.
+// classes parses the class files of an archive, without those only for newer Java versions.
 func (a *archive) classes() (map[string]*classfile.Class, error) {
 	classes := map[string]*classfile.Class{}
 	for _, f := range a.entries {
@@ -129,10 +129,10 @@ func (a *archive) classes() (map[string]*classfile.Class, error) {
 
 func dotted(name string) string { return strings.ReplaceAll(name, "/", ".") }
 
-// jarClasses are the classes that a plugin sees.
+// jarClasses are the classes visible to a plugin.
 type jarClasses struct{ own, server map[string]*classfile.Class }
 
-// find returns a class as the loader of the plugin does: the server's first.
+// find returns a class like the plugin's loader: the server's first.
 func (j *jarClasses) find(name string) *classfile.Class {
 	if c := j.server[name]; c != nil && visible(name) {
 		return c
@@ -145,7 +145,7 @@ func visible(name string) bool {
 	return strings.HasPrefix(name, "com/google/protobuf/") || strings.HasPrefix(name, "im/app/") && !strings.HasPrefix(name, "im/app/plugin/host/")
 }
 
-// chain returns a class and those that it extends, as far as they are known.
+// chain returns a class and its known superclasses.
 func (j *jarClasses) chain(c *classfile.Class) []*classfile.Class {
 	var list []*classfile.Class
 	for ; c != nil && !slices.Contains(list, c); c = j.find(c.Super) {
@@ -176,7 +176,7 @@ func (j *jarClasses) checkEntry(name string) error {
 	return nil
 }
 
-// extension looks at a class that may be an extension.
+// extension analyses a class that may be an extension.
 func (j *jarClasses) extension(c *classfile.Class) (InspectedExtension, bool) {
 	x := InspectedExtension{Class: dotted(c.Name)}
 	if c.Abstract || c.Interface || !j.extends(c, extensionClass) {
@@ -206,7 +206,7 @@ func (j *jarClasses) extension(c *classfile.Class) (InspectedExtension, bool) {
 	return x, len(x.Points) > 0 || x.Endpoints
 }
 
-// interfaces collects the interfaces of a class and those that they extend.
+// interfaces collects the interfaces of a class, including inherited ones.
 func (j *jarClasses) interfaces(c *classfile.Class, all map[string]bool) {
 	for _, name := range c.Interfaces {
 		if !all[name] {
@@ -218,7 +218,7 @@ func (j *jarClasses) interfaces(c *classfile.Class, all map[string]bool) {
 	}
 }
 
-// overrides reports whether a class or one that it extends has a method of an extension point.
+// overrides reports whether a class or a superclass has a method of an extension point.
 func (j *jarClasses) overrides(c *classfile.Class, point, method string) bool {
 	declared := j.server[point]
 	if declared == nil {
@@ -228,7 +228,7 @@ func (j *jarClasses) overrides(c *classfile.Class, point, method string) bool {
 		if d.Name != method && d.Name != method+"Async" || d.Static {
 			continue
 		}
-		// Only the parameters count: the result may be a narrower one.
+		// Compare only the parameters: the result may be covariant.
 		params := d.Descriptor[:strings.IndexByte(d.Descriptor, ')')+1]
 		for _, part := range j.chain(c) {
 			if slices.ContainsFunc(part.Methods, func(m classfile.Method) bool {
@@ -241,7 +241,7 @@ func (j *jarClasses) overrides(c *classfile.Class, point, method string) bool {
 	return false
 }
 
-// packed returns the classes of the jar that the loader of the plugin takes from the server.
+// packed returns the jar's classes that the plugin's loader takes from the server.
 func (j *jarClasses) packed() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(j.own)) {
 		if j.server[name] != nil && visible(name) {

@@ -13,9 +13,9 @@ import (
 const (
 	// HostJar is the program that runs plugins, with all that it needs.
 	HostJar = "app-plugin-host.jar"
-	// APIJar is what plugins are compiled against.
+	// APIJar is the API for compiling plugins.
 	APIJar = "app-plugin-api.jar"
-	// TestJar is what tests of plugins are compiled against.
+	// TestJar is the API for compiling tests of plugins.
 	TestJar = "app-plugin-test.jar"
 	// JavadocJar is the documentation of APIJar. Releases carry it; make build leaves it out.
 	JavadocJar = "app-plugin-api-javadoc.jar"
@@ -24,7 +24,7 @@ const (
 //go:embed jars
 var jars embed.FS
 
-// ErrNoJars is that this program was built without the jars.
+// ErrNoJars means that this program was built without the jars.
 var ErrNoJars = errors.New("this program was built without what runs Java plugins: build it with make build on a machine with a JDK of version 21 or newer and Maven")
 
 // Jar returns one of the jars that the program carries.

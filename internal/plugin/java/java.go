@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package java runs plugins that are written in Java. They run in a JVM beside the server, or in several, which the package
-// starts with the first plugin, speaks to over two pipes each, and starts anew when they die.
+// Package java runs plugins written in Java, in one or several JVMs beside the server. It starts a
+// JVM with the first plugin, communicates with each over two pipes, and restarts it when it dies.
 //
-// It knows nothing of who is called when, or of what a failure means: the package above does. What happens inside the
-// JVM is the business of the program in sdk/java.
+// It does not decide what is called when, or what a failure means: package plugin does. The program
+// inside the JVM is in sdk/java.
 package java
 
 import (
@@ -22,73 +22,79 @@ import (
 	"example.org/app/internal/role"
 )
 
-// Options are what a host needs. All may be missing.
+// Options configure a host. All are optional.
 type Options struct {
-	// Home is the folder of the Java to use; if it is empty, one is looked for.
+	// Home is the folder of the Java to use; if empty, one is searched.
 	Home string
-	// Isolation says which plugins share a JVM; "" is Shared.
+	// Isolation defines which plugins share a JVM; "" means Shared.
 	Isolation Isolation
-	// MaxOwn is how many JVMs Auto adds at most; 0 is 8. Suspects share them if there are more.
+	// MaxOwn is the maximum number of JVMs that Auto adds; 0 means 8. Further suspects share them.
 	MaxOwn int
-	// MaxHeap is how many bytes the heap of a JVM may have; 0 is 64 MiB.
+	// MaxHeap is the maximum heap of a JVM in bytes; 0 means 64 MiB.
 	MaxHeap int64
-	// MaxPending is how many calls may be on their way at once; 0 is 10,000. More fail at once.
+	// MaxPending is the maximum number of running calls; 0 means 10,000. Further ones fail at once.
 	MaxPending int
 	// Strict refuses plugins with classes that the host has as well.
 	Strict bool
-	// Debug says where debuggers attach.
+	// Debug configures debugging.
 	Debug Debug
-	// Spare lets the host keep a JVM without plugins while there are plugins, which takes the place of the next one that dies.
-	// It is started SpareDelay after it is wanted; 0 is 3 seconds. While debuggers can attach there is none.
+	// Spare keeps an idle JVM while there are plugins, to replace the next one that dies. It is
+	// started after SpareDelay; 0 means 3 seconds. It is ignored while debuggers can attach.
 	Spare      bool
 	SpareDelay time.Duration
-	// Nice is how much niceness a JVM has more than this process, on Linux; 0 is none.
+	// Nice is the additional niceness of a JVM, on Linux; 0 means none.
 	Nice int
-	// Flags are further ones of the JVM.
+	// Flags are additional JVM flags.
 	Flags []string
-	// Folder is where the copies of jars lie; if it is empty, in the system's folder for temporary files.
+	// Folder is the parent of the folder with copies of jars; empty means the system's folder for
+	// temporary files.
 	Folder string
 
-	// ClassCache is the folder of the class caches, with which JVMs start faster; if it is empty, there are none. MakeClassCache lets
-	// the host make the one that it needs, ClassCacheDelay after a JVM came up without it; 0 is 10 seconds. While debuggers can
-	// attach none is used.
+	// ClassCache is the folder of the class caches, with which JVMs start faster; empty means none.
+	// MakeClassCache makes the host create the one that it needs, ClassCacheDelay after a JVM
+	// started without it; 0 means 10 seconds. None is used while debuggers can attach.
 	ClassCache      string
 	MakeClassCache  bool
 	ClassCacheDelay time.Duration
 
-	// Data is where each plugin has a folder for its files; if it is empty, plugins have none.
+	// Data is the parent of the plugins' data folders; if empty, plugins have none.
 	Data string
 
-	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
+	// Server provides the server's functions. If it, or its storage, is nil, using them is an
+	// error.
 	Server plugin.Server
-	// Log gets what plugins and the JVM write, LogLines of each plugin in a second; nil and 0 are no limit.
+	// Log receives the output of plugins and the JVM, LogLines per second of each plugin; nil and 0
+	// mean no limit.
 	Log      *slog.Logger
 	LogLines func() int
-	// HookTimeout is how long a hook may take when plugins are brought back after a crash; nil is 30 seconds.
+	// HookTimeout is the time limit of hooks when plugins are restored after a crash; nil means 30
+	// seconds.
 	HookTimeout func() time.Duration
-	// Broken is told of an extension that could not be brought back after a crash, or whose plugin crashed the JVM again
-	// and again. An empty class stands for all extensions of the plugin; again says that trying to start it once more
-	// can help. It must not block.
+	// Broken is called for an extension that could not be restored after a crash, or whose plugin
+	// crashed the JVM repeatedly. An empty class means all extensions of the plugin; again is true
+	// if restarting may help. It must not block.
 	Broken func(module plugin.Module, class, why string, again bool)
-	// Exit is told that a plugin ended the JVM by System.exit, by which it means the server. It must not block. The id is
-	// empty if it is not known which plugin it was. If Exit is nil, that is a crash like any other.
-	// The JVM ends when the host is closed.
+	// Exit is called when a plugin calls System.exit, which means the server. It must not block.
+	// The id is empty if the plugin is unknown. If Exit is nil, it counts as a crash. The JVM ends
+	// when the host is closed.
 	Exit func(pluginID string, status int)
-	// RefuseExit lets System.exit throw an exception in plugins.
+	// RefuseExit makes System.exit throw an exception in plugins.
 	RefuseExit bool
-	// Chunks gets a file of chunks that the JVM with a process id recorded, and removes it. It must not call the host.
+	// Chunks receives a file of recorded chunks of the JVM with a process id, and removes it. It
+	// must not call the host.
 	Chunks func(path string, process int)
-	// MaxMemory is how many bytes one plugin may hold; nil and 0 are no limit. With Auto, a plugin that allocates most in a
-	// JVM that holds more gets one of its own, so that it is known what it holds.
+	// MaxMemory is the maximum memory of one plugin; nil and 0 mean no limit. With Auto, the plugin
+	// with the most allocations in a JVM above the limit gets its own JVM, so that its memory can
+	// be measured.
 	MaxMemory func() int64
-	// Runaway is how long work that nobody waits for may go on before the JVM that it is in is ended; 0 is 5 seconds.
+	// Runaway is how long abandoned work may continue before its JVM is ended; 0 means 5 seconds.
 	Runaway time.Duration
-	// Crashes is how many crashes within CrashWindow are too many; 0 are 5 within a minute.
+	// Crashes is how many crashes within CrashWindow are too many; 0 means 5 within a minute.
 	Crashes     int
 	CrashWindow time.Duration
 }
 
-// Isolation says which plugins share a JVM. While debuggers can attach all do.
+// Isolation defines which plugins share a JVM. While debuggers can attach, all do.
 type Isolation string
 
 const (
@@ -96,17 +102,17 @@ const (
 	Shared Isolation = "SHARED"
 	// Own gives each plugin a JVM of its own.
 	Own Isolation = "OWN"
-	// Auto lets plugins share a JVM until one is suspected of having ended it. Suspects get a JVM of their own, so that the
-	// next crash names its culprit.
+	// Auto shares a JVM until a plugin is suspected of having ended it. Suspects get their own JVM,
+	// so that the next crash identifies its culprit.
 	Auto Isolation = "AUTO"
 )
 
-// Debug says how plugins are debugged.
+// Debug configures debugging.
 type Debug struct {
-	// Port is where debuggers attach, on this machine only; 0 is nowhere. With it, time limits of calls and hooks do not
-	// count.
+	// Port is the port for debuggers, on this machine only; 0 means none. With it, calls and hooks
+	// have no time limits.
 	Port int
-	// Suspend lets the JVM wait for a debugger before it does anything.
+	// Suspend makes the JVM wait for a debugger at its start.
 	Suspend bool
 }
 
@@ -118,10 +124,10 @@ type Host struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
-	// late are those who wait for plugins that nobody wants any more. They end with the JVM at the latest.
+	// late counts goroutines waiting for abandoned loads. They end with the JVM at the latest.
 	late sync.WaitGroup
 
-	// shared is the slot of all plugins that have none of their own, and of the objects; slots are all.
+	// shared is the slot of all plugins without their own, and of the objects; slots are all.
 	shared *slot
 	// folderMu guards the folder; it is taken before mu.
 	folderMu sync.Mutex
@@ -129,9 +135,9 @@ type Host struct {
 	jar      string
 	copies   int
 	cache    classCache
-	// objects are those that plugins in other languages use.
+	// objects are Java objects used by plugins in other languages.
 	objects objects
-	// recordMu lets only one request for recordings be on its way.
+	// recordMu serialises requests for recordings.
 	recordMu sync.Mutex
 
 	mu       sync.Mutex
@@ -141,7 +147,8 @@ type Host struct {
 	closed   bool
 }
 
-// New makes a host. It starts nothing. It fails if a type of an extension point has no counterpart in Java.
+// New returns a host without starting a JVM. It fails if a type of an extension point has no
+// counterpart in Java.
 func New(opts Options) (*Host, error) {
 	if opts.MaxOwn == 0 {
 		opts.MaxOwn = 8
@@ -186,7 +193,7 @@ func New(opts Options) (*Host, error) {
 		opts.CrashWindow = time.Minute
 	}
 	if opts.Debug.Port != 0 {
-		opts.Isolation, opts.Spare = Shared, false // Only one JVM can have the port.
+		opts.Isolation, opts.Spare = Shared, false // Only one JVM can use the port.
 	}
 	h := &Host{opts: opts}
 	if opts.ClassCache != "" {
@@ -225,7 +232,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 		l.rest(ctx)
 	}()
 	if clock := plugin.HeldOf(ctx); clock != nil && h.opts.Debug.Port != 0 {
-		defer clock.Hold()() // What a debugger holds, the JVM does not say.
+		defer clock.Hold()() // The JVM does not report a debugger's pauses.
 	}
 	if err := m.load(ctx, src.Data); err != nil {
 		return nil, err
@@ -234,7 +241,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	return m, nil
 }
 
-// enter returns the slot into which the next plugin is loaded.
+// enter returns the slot for the next plugin.
 func (h *Host) enter() *slot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -253,7 +260,7 @@ func (h *Host) add() *slot {
 	return l
 }
 
-// drop removes a slot that nobody needs.
+// drop removes an unneeded slot.
 func (h *Host) drop(l *slot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,7 +269,7 @@ func (h *Host) drop(l *slot) {
 	}
 }
 
-// forget removes a module, and returns the slot that it was in.
+// forget removes a module, and returns its former slot.
 func (h *Host) forget(m *module) *slot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -271,8 +278,8 @@ func (h *Host) forget(m *module) *slot {
 	return l
 }
 
-// PrepareClassCache makes the class cache unless there is one, or another process makes it. It starts a JVM that does what the
-// next ones do, and writes down which classes that needed.
+// PrepareClassCache creates the class cache unless it exists, or another process is creating it. It
+// runs a JVM with the usual operations, and records the classes that it loads.
 func (h *Host) PrepareClassCache(ctx context.Context) error { return h.cache.prepare(ctx, h.opts.Nice) }
 
 // severalNodes reports whether the process is a node for each role.
@@ -286,7 +293,7 @@ func (h *Host) hasPlugins() bool {
 	return slices.ContainsFunc(h.slots, func(l *slot) bool { return len(l.modules) > 0 })
 }
 
-// Close ends the modules that are left and the JVMs.
+// Close closes the remaining modules and ends the JVMs.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -314,10 +321,10 @@ func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// errHostClosed is that the server stops.
+// errHostClosed means that the server is stopping.
 var errHostClosed = errors.New("the Java host is closed")
 
-// describeLoss says why a request that was on its way has no answer.
+// describeLoss returns why a pending request has no response.
 func (s *session) describeLoss(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		return err

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// oldestJava is the oldest version of Java that the host runs on; goodJava the first on which a plugin that waits
-	// in a synchronized block holds up no others.
+	// oldestJava is the minimum version; goodJava the first in which a plugin waiting in a
+	// synchronized block does not block others.
 	oldestJava = 21
 	goodJava   = 24
 )
 
-// A Runtime is a Java that was found.
+// A Runtime is an installed Java.
 type Runtime struct {
 	// Home is its folder, which has bin/java.
 	Home string
-	// Version is what it says of itself, Feature the first number of it.
+	// Version is its version, Feature the first number of it.
 	Version string
 	Feature int
 }
@@ -36,18 +36,19 @@ type Runtime struct {
 // Java is its program.
 func (r Runtime) Java() string { return filepath.Join(r.Home, "bin", "java") }
 
-// ErrNoJava is that there is no Java that can run plugins.
+// ErrNoJava means that no suitable Java was found.
 var ErrNoJava = errors.New("no Java that can run plugins was found")
 
-// usualFolders are where systems, tools and people put Java.
+// usualFolders are common installation folders.
 var usualFolders = []string{
 	"/usr/lib/jvm/*", "/usr/lib64/jvm/*", "/usr/local/lib/jvm/*", "/usr/java/*", "/opt/*jdk*", "/opt/*jre*", "/opt/java/*", "/opt/jvm/*",
 	"~/.sdkman/candidates/java/*", "~/.jdks/*", "/Library/Java/JavaVirtualMachines/*/Contents/Home",
 	"/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
 }
 
-// Find returns the Java that runs plugins: the one in home if that is given, and no other; else that of JAVA_HOME or of
-// PATH if it is new enough, else the newest in the usual folders. The error says what was found and where.
+// Find returns the Java for plugins: only the one in home if that is given; else that of JAVA_HOME
+// or of PATH if it is new enough, else the newest in the usual folders. The error lists what was
+// found and where.
 func Find(ctx context.Context, home string) (Runtime, error) {
 	if Unsupported != "" {
 		return Runtime{}, fmt.Errorf("%w: %s", ErrNoJava, Unsupported)
@@ -68,7 +69,7 @@ func Find(ctx context.Context, home string) (Runtime, error) {
 // A candidate is a folder that may have a Java.
 type candidate struct {
 	home string
-	// preferred is better than a newer one elsewhere.
+	// preferred is true if it takes precedence over newer ones.
 	preferred bool
 }
 
@@ -98,7 +99,7 @@ func candidates() []candidate {
 	return list
 }
 
-// choose takes the first preferred candidate that will do, else the newest.
+// choose returns the first suitable preferred candidate, else the newest.
 func choose(ctx context.Context, list []candidate) (Runtime, error) {
 	var best Runtime
 	var old []string
@@ -153,7 +154,7 @@ func inspect(ctx context.Context, home string) (Runtime, error) {
 	return r, nil
 }
 
-// released reads the version from the file that distributions of Java have.
+// released reads the version from the release file of a JDK.
 func released(home string) string {
 	data, err := os.ReadFile(filepath.Join(home, "release"))
 	if err != nil {
@@ -167,7 +168,7 @@ func released(home string) string {
 	return ""
 }
 
-// asked runs the program to learn its version, which is slow.
+// asked runs the program to get its version, which is slow.
 func asked(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -184,7 +185,8 @@ func asked(ctx context.Context, program string) (string, error) {
 	return version, nil
 }
 
-// featureOf is the number that counts in a version: 21 of 21.0.1, 8 of 1.8.0_292; 0 if there is none.
+// featureOf returns the feature number of a version: 21 of 21.0.1, 8 of 1.8.0_292; 0 if there is
+// none.
 func featureOf(version string) int {
 	version = strings.TrimPrefix(version, "1.")
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

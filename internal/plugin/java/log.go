@@ -7,19 +7,19 @@ import (
 	"log/slog"
 )
 
-// A line is what a plugin wrote.
+// A line is a log line of a plugin.
 type line struct {
 	module                 *module
 	level                  slog.Level
 	logger, message, stack string
 }
 
-// maxLines is how many lines may wait to be written. More are dropped and counted: calls come first.
+// maxLines bounds the queue of lines. Further ones are dropped and counted: calls take precedence.
 const maxLines = 4096
 
 var levels = []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo, slog.LevelDebug}
 
-// tellLevel tells the JVM which lines the log takes, unless it knows.
+// tellLevel sends the log level to the JVM if it changed.
 func (s *session) tellLevel() {
 	s.levelMu.Lock()
 	defer s.levelMu.Unlock()
@@ -32,7 +32,7 @@ func (s *session) tellLevel() {
 	}
 	s.told, s.level = true, n
 	b, _ := endFrame(append(beginFrame(nil, kindLevel, 0), byte(n)), 0)
-	_ = s.conn.send(b, nil) // A JVM that is gone logs nothing.
+	_ = s.conn.send(b, nil) // A JVM that has ended logs nothing.
 }
 
 // logged takes a line.

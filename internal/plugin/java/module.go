@@ -17,34 +17,35 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// A module is a plugin that was loaded. It outlives the JVM: each one gets it anew, from the copy of its jar.
+// A module is a loaded plugin. It outlives the JVM: each new one loads it from the copy of its jar.
 type module struct {
 	host *Host
-	// slot is whose JVM has the module.
+	// slot is the slot of its JVM.
 	slot       atomic.Pointer[slot]
 	descriptor descriptor
-	// name is the file as the operator knows it, copy the one that the JVM reads.
+	// name is the operator's file, copy the one that the JVM reads.
 	name, copy string
 	extensions []*extension
 	warnings   []string
 	log        *slog.Logger
 	lines      *plugin.Lines
-	// Failures takes note of exceptions that end threads.
+	// Failures records exceptions that end threads.
 	plugin.Failures
-	// binding is where the plugin is at present. benched is why it is nowhere, and does not come back by itself.
+	// binding is the plugin's place in a JVM. benched is why it has none and is not restored
+	// automatically.
 	binding atomic.Pointer[binding]
 	benched atomic.Pointer[benched]
-	// leaving is why calls fail once the plugin has called System.exit.
+	// leaving is the error of calls after the plugin has called System.exit.
 	leaving atomic.Pointer[error]
 	retired chan struct{}
 	retire  sync.Once
-	// loaded says that the plugin was loaded once.
+	// loaded is true after the first load.
 	loaded atomic.Bool
-	// cpu is how long the plugin used processors, in nanoseconds, and allocated how many bytes it allocated.
+	// cpu is the plugin's processor time in nanoseconds, and allocated its allocations in bytes.
 	cpu, allocated atomic.Int64
-	// left is what goes on of it after it was unloaded.
+	// left is what continues after it was unloaded.
 	left atomic.Pointer[string]
-	// runaways is when its work did not end; the mutex of the host guards it.
+	// runaways are the times of its runaway work; the mutex of the host guards it.
 	runaways []time.Time
 
 	// mu serialises loading and closing.
@@ -64,14 +65,14 @@ type binding struct {
 	number uint64
 	// extensions are the numbers of the extensions, in their order.
 	extensions []uint64
-	// hooks is held for reading by hooks that are on their way.
+	// hooks is held for reading by running hooks.
 	hooks sync.RWMutex
 }
 
-// errClosed is the error of calls of a module that is gone.
+// errClosed means that the module was closed.
 var errClosed = errors.New("the plugin is closed")
 
-// newModule checks a jar and reads what it says of itself.
+// newModule validates a jar and reads its descriptor.
 func newModule(h *Host, src plugin.Source) (*module, error) {
 	a, err := openArchive(src.Data)
 	if err != nil {
@@ -124,7 +125,7 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 	}
 }
 
-// place notes where the module is; nil is nowhere, and why says why it does not come back by itself.
+// place sets the module's place; nil means none, with why it is not restored automatically.
 func (m *module) place(b *binding, why *benched) {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
@@ -134,7 +135,7 @@ func (m *module) place(b *binding, why *benched) {
 	m.moved = make(chan struct{})
 }
 
-// settle is place for a module that came back, unless it was benched meanwhile.
+// settle is place for a restored module, unless it was benched meanwhile.
 func (m *module) settle(b *binding) {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
@@ -214,7 +215,7 @@ func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
 	return b, nil
 }
 
-// loadedLate unloads a plugin that was loaded after whoever wanted it had gone.
+// loadedLate unloads a plugin whose load was abandoned.
 func (m *module) loadedLate(s *session, a answer) {
 	if a.err != nil || a.kind != kindResult {
 		a.free()
@@ -229,7 +230,7 @@ func (m *module) loadedLate(s *session, a answer) {
 // isLoading reports whether the plugin is being loaded for the first time.
 func (m *module) isLoading() bool { return m.retired != nil && !m.loaded.Load() }
 
-// bench takes the module out of service until somebody resumes it.
+// bench takes the module out of service until it is resumed.
 func (m *module) bench(why error) {
 	m.place(nil, &benched{why})
 	for _, x := range m.extensions {
@@ -237,11 +238,11 @@ func (m *module) bench(why error) {
 	}
 }
 
-// comeBack loads the plugin into a new JVM and leads its extensions into the states in which they were. Calls wait until
-// that is done. Whoever closes the plugin does not.
+// comeBack loads the plugin into a new JVM and restores the states of its extensions. Calls wait
+// for that; closing the plugin does not.
 func (m *module) comeBack(s *session) {
 	if b := m.binding.Load(); b != nil && b.session.ctx.Err() == nil {
-		m.moveTo(s) // It was given another JVM while the one that it is in goes on.
+		m.moveTo(s) // It is moved while its JVM is still running.
 		return
 	}
 	m.mu.Lock()
@@ -251,7 +252,7 @@ func (m *module) comeBack(s *session) {
 		return
 	}
 	if old != nil {
-		old.hooks.Lock()   // Hooks that were on their way have failed and noted what became of their extensions.
+		old.hooks.Lock()   // Running hooks have failed and recorded the states of their extensions.
 		old.hooks.Unlock() //nolint:staticcheck // It is the waiting that counts.
 	}
 	wanted, leave := m.wanted(s)
@@ -282,7 +283,7 @@ func (m *module) comeBack(s *session) {
 	m.settle(b)
 }
 
-// wanted is a context that ends with a session, and when the module is retired.
+// wanted returns a context that ends with a session, and when the module is retired.
 func (m *module) wanted(s *session) (context.Context, context.CancelFunc) {
 	ctx, leave := context.WithCancel(s.ctx)
 	m.host.work.Go(func() {
@@ -295,21 +296,21 @@ func (m *module) wanted(s *session) (context.Context, context.CancelFunc) {
 	return ctx, leave
 }
 
-// enter loads the plugin into a session that nobody asked for with a time limit. The module is locked.
+// enter loads the plugin into a session without a caller's time limit. The module is locked.
 func (m *module) enter(wanted context.Context, s *session) (*binding, error) {
 	ctx, cancel := m.host.limit(wanted)
 	defer cancel()
 	return m.bind(ctx, s)
 }
 
-// lost keeps calls away from an extension that could not be started where its plugin is, and tells the server.
+// lost makes calls of an extension that could not be restored fail, and reports it to the server.
 func (m *module) lost(x *extension, why error) {
 	x.fail(why)
 	m.host.opts.Broken(m, x.class, why.Error(), true)
 }
 
-// limit is a context for what has no caller with a time limit: it ends with the parent, with the host, and after the time
-// for a hook, unless somebody debugs.
+// limit returns a context for work without a caller's time limit: it ends with the parent, with the
+// host, and after the time limit of hooks, unless debugging is enabled.
 func (h *Host) limit(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	stop := context.AfterFunc(h.ctx, cancel)
@@ -371,8 +372,8 @@ func (m *module) Extensions() []plugin.Extension {
 // Warnings are what the author of the plugin should know, though it was loaded.
 func (m *module) Warnings() []string { return m.warnings }
 
-// Memory is how much of its heap a JVM uses in which the plugin is alone; else it is unknown. Garbage does not count if it would
-// make more of it than the plugin may hold.
+// Memory returns the used heap of a JVM in which the plugin is alone; otherwise it is unknown. If
+// the use exceeds the plugin's limit, garbage is excluded.
 func (m *module) Memory() int64 {
 	s := m.host.alone(m)
 	if s == nil {
@@ -383,17 +384,17 @@ func (m *module) Memory() int64 {
 	return s.held
 }
 
-// CPU is how long the plugin used processors, in all JVMs that it was in. In one that it shares it is an estimate, see
+// CPU returns the plugin's processor time in all its JVMs. In a shared one it is an estimate, see
 // Usage.java.
 func (m *module) CPU() time.Duration { return time.Duration(m.cpu.Load()) }
 
-// Allocated is how many bytes the plugin allocated, in all JVMs that it was in.
+// Allocated returns the bytes that the plugin allocated in all its JVMs.
 func (m *module) Allocated() int64 { return m.allocated.Load() }
 
-// maxNamed is how many of the threads that go on are named.
+// maxNamed is how many of the remaining threads are named.
 const maxNamed = 10
 
-// Left says which threads go on after the plugin was unloaded.
+// Left returns which threads continue after the plugin was unloaded.
 func (m *module) Left() string {
 	if left := m.left.Load(); left != nil {
 		return *left
@@ -401,7 +402,7 @@ func (m *module) Left() string {
 	return ""
 }
 
-// Retire lets time count again for what a debugger holds.
+// Retire makes time count again during a debugger's pause.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
 
 // Close unloads the plugin.
@@ -427,7 +428,7 @@ func (m *module) Close(ctx context.Context) error {
 	return nil
 }
 
-// unload lets the JVM forget the plugin. One that does not answer is ended sooner or later by others.
+// unload unloads the plugin in the JVM. An unresponsive JVM is ended elsewhere.
 func (m *module) unload(ctx context.Context, b *binding) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endTime)
 	defer cancel()

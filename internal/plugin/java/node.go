@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// node tells a plugin for which node it runs at present. The module is nil while it is loaded.
+// node returns the node for which a plugin is running. The module is nil while it is loaded.
 func (q *question) node(server plugin.Server) ([]byte, error) {
 	class, method := q.rest.string(), q.rest.int()
 	if err := q.rest.end(); err != nil {
@@ -17,15 +17,15 @@ func (q *question) node(server plugin.Server) ([]byte, error) {
 	}
 	m := q.m
 	ctx, of := q.session.conn.call(q.call)
-	if m == nil { // What its extensions are is not known yet.
+	if m == nil { // Its extensions are not known yet.
 		ctx, m = nil, of
 	}
 	node := server.Node(q.role(ctx, m, class, method))
 	return appendString(appendString(appendString(nil, node.ID), string(node.Role)), node.Version), nil
 }
 
-// role is the role that called a plugin, or the only one that it is made for; "" if neither is known. The context is nil if nobody
-// called it, and the number of the method negative if it is a hook.
+// role returns the role that called a plugin, or its only role; "" if neither is known. The context
+// is nil without a call, and the number of the method negative for a hook.
 func (q *question) role(ctx context.Context, m *module, class string, method int64) role.Role {
 	if m == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/plugin/java/remote"
 )
 
-// objects are the owners of objects: plugins in other languages that use classes of Java.
+// objects are the owners of objects: plugins in other languages that use Java classes.
 type objects struct {
 	mu     sync.Mutex
 	owners map[uint64]*owner
@@ -27,7 +27,7 @@ func (o *objects) used() bool {
 	return len(o.owners) > 0
 }
 
-// called gives a frame with a call of a function to whom it belongs.
+// called passes a frame with a function call to its owner.
 func (o *objects) called(s *session, id uint64, body []byte) {
 	r := &in{b: body}
 	number := r.uint()
@@ -42,16 +42,16 @@ func (o *objects) called(s *session, id uint64, body []byte) {
 	}
 }
 
-// An owner is a plugin in another language. It is known to the host from its first request to its end.
+// An owner is a plugin in another language. The host knows it from its first request to its end.
 type owner struct {
 	host   *Host
 	name   string
 	number uint64
 	wake   func()
-	// blame stands for the owner among those for whom the JVM worked when it died. It is not among the plugins of the
-	// host, so that these are not blamed.
+	// blame represents the owner among the suspects of a crash. It is not among the host's plugins,
+	// so that these are not blamed.
 	blame *module
-	// ready tells the goroutine that waits for an answer that there may be a call.
+	// ready signals the goroutine that waits for a response that there may be a call.
 	ready chan struct{}
 
 	mu      sync.Mutex
@@ -60,21 +60,21 @@ type owner struct {
 	session *session
 	// serial is the number of the session.
 	serial uint64
-	// asking are the requests that wait, the innermost last.
+	// asking are the pending requests, the innermost last.
 	asking  []uint64
 	queue   []*functionCall
 	crashes []time.Time
 }
 
-// Own makes an owner of objects.
+// Own returns a new owner of objects.
 func (h *Host) Own(name string, called func()) remote.Owner {
 	return &owner{host: h, name: name, wake: called, blame: &module{host: h, name: name}, ready: make(chan struct{}, 1)}
 }
 
-// maxWaiting bounds the calls that wait for an owner.
+// maxWaiting bounds the queued calls of an owner.
 const maxWaiting = 10_000
 
-// join makes the owner known, so that the JVM stays, and returns the JVM.
+// join registers the owner, so that the JVM is kept, and returns the JVM.
 func (o *owner) join(ctx context.Context) (*session, uint64, error) {
 	o.mu.Lock()
 	if err := o.refused(); err != nil {
@@ -107,7 +107,7 @@ func (o *owner) join(ctx context.Context) (*session, uint64, error) {
 	return s, o.serial, nil
 }
 
-// refused is why the owner may not use Java.
+// refused returns why the owner may not use Java, or nil.
 func (o *owner) refused() error {
 	if o.closed {
 		return errClosed
@@ -120,7 +120,7 @@ func (o *owner) refused() error {
 	return nil
 }
 
-// Live reports whether the objects of a JVM are still there.
+// Live reports whether the objects of a JVM still exist.
 func (o *owner) Live(serial uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -175,14 +175,14 @@ func (o *owner) Ask(ctx context.Context, q remote.Request, read func(uint64, *re
 	}
 }
 
-// lost takes note that the JVM died while it worked for the owner.
+// lost records that the JVM died during a request of the owner.
 func (o *owner) lost() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.crashes = append(o.crashes, time.Now())
 }
 
-// exchange sends the frame of a request and waits for the answer. Meanwhile calls are served.
+// exchange sends the frame of a request and waits for the response, serving calls meanwhile.
 func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
@@ -225,7 +225,7 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 	}
 }
 
-// refund gives up the objects of an answer that came too late.
+// refund releases the objects of a response that came too late.
 func (o *owner) refund(s *session, op remote.Op, a answer) {
 	defer a.free()
 	if a.kind != kindResult {
@@ -244,7 +244,7 @@ func (o *owner) refund(s *session, op remote.Op, a answer) {
 	}
 }
 
-// deliver gives an answer to whom it belongs. The request is not pending any more.
+// deliver delivers a response. The request is no longer pending.
 func (q *request) deliver(a answer) {
 	if q.late != nil {
 		q.late(a)
@@ -253,8 +253,8 @@ func (q *request) deliver(a answer) {
 	q.done <- a
 }
 
-// abandon tells the other end that nobody waits for a request. It stays pending until it is answered, which late is told
-// of. It reports false if the answer has come.
+// abandon cancels a request at the peer. It stays pending until it is answered, when late is
+// called. It reports false if the response has arrived.
 func (c *conn) abandon(q *request, late func(answer)) bool {
 	c.pendingMu.Lock()
 	waits := c.pending[q.id] == q
@@ -275,7 +275,7 @@ func (o *owner) enter(id uint64) {
 	o.asking = append(o.asking, id)
 }
 
-// leave ends the waiting of a request. Calls on its thread that nobody has served are refused.
+// leave ends the waiting for a request. Unserved calls on its thread are refused.
 func (o *owner) leave(id uint64) {
 	o.mu.Lock()
 	o.asking = slices.DeleteFunc(o.asking, func(other uint64) bool { return other == id })
@@ -295,10 +295,10 @@ func (o *owner) leave(id uint64) {
 	}
 }
 
-// errCancelled is what Java gets when it calls a function on behalf of a request that nobody waits for.
+// errCancelled is Java's error for calling a function on behalf of a cancelled request.
 var errCancelled = errors.New("the plugin does not wait for this call any more")
 
-// Release gives up objects.
+// Release releases objects.
 func (o *owner) Release(serial uint64, handles []uint64) {
 	o.mu.Lock()
 	s := o.session
@@ -311,7 +311,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	}
 	q, err := s.conn.begin(context.Background(), nil, nil)
 	if err != nil {
-		return // The handles go at the end of the owner.
+		return // The handles are released at the end of the owner.
 	}
 	b := appendCount(append(appendUint(beginFrame(nil, kindObject, q.id), o.number), byte(remote.Release)), len(handles))
 	for _, h := range handles {
@@ -326,7 +326,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	}
 }
 
-// Close gives up everything. If nobody else needs the JVM, it ends.
+// Close releases everything. If nobody else needs the JVM, it ends.
 func (o *owner) Close(ctx context.Context) {
 	o.mu.Lock()
 	joined, s, queue := o.joined && !o.closed, o.session, o.queue

@@ -19,16 +19,16 @@ import (
 	"time"
 )
 
-// A process is a JVM with the program that runs plugins.
+// A process is a JVM that runs plugins.
 type process struct {
 	cmd *exec.Cmd
 	// r and w are the ends of the pipes that this process has.
 	r, w *os.File
 	log  *slog.Logger
 	dir  string
-	// heapFile is where the JVM writes what is in its heap when that is full.
+	// heapFile is the path of the heap dump that the JVM writes when the heap is full.
 	heapFile string
-	// debugPort is where debuggers attach; 0 is nowhere.
+	// debugPort is the port for debuggers; 0 means none.
 	debugPort int
 
 	drains  sync.WaitGroup
@@ -37,23 +37,24 @@ type process struct {
 	done chan struct{}
 	err  error
 
-	// crashed are the classes on the stack of the thread that crashed the JVM, the innermost first. It is set when the process
-	// has ended.
+	// crashed are the classes on the stack of the thread that crashed the JVM, the innermost first.
+	// It is set when the process has ended.
 	crashed []string
 
 	mu   sync.Mutex
 	tail []string
 }
 
-// maxTail is how many of the last lines that a JVM wrote are kept to say why it ended.
+// maxTail is how many of a JVM's last lines are kept to explain its end.
 const maxTail = 12
 
 // mainClass is the program in the host's jar.
 const mainClass = "im.app.plugin.host.Main"
 
-// flags are those that were measured to be good for a small JVM with many virtual threads: it starts fast, holds little
-// memory. The host ends it when it is out of memory: the JVM would also end for an array that is larger than any. The JVM
-// runs in dir: flags that end at a comma or a colon have paths relative to it.
+// flags returns flags that measurements showed to be good for a small JVM with many virtual
+// threads: fast start, little memory. The host ends the JVM when it is out of memory: the JVM would
+// also end itself for an oversized array. The JVM runs in dir: flags that end at a comma or a colon
+// have paths relative to it.
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
@@ -82,14 +83,14 @@ func (h *Host) flags(dir string) []string {
 	return append(list, h.opts.Flags...)
 }
 
-// firstHeap is the size of the heap of a JVM that starts, of which firstNew is for new objects. A heap that cannot become
-// much larger is left to the JVM, which would complain.
+// firstHeap is the initial heap of a JVM, of which firstNew is for new objects. A heap with a low
+// maximum is left to the JVM, which would print a warning.
 const (
 	firstHeap = 12 << 20
 	firstNew  = 8 << 20
 )
 
-// maxHeap is how large the heap may become with the flags of the operator.
+// maxHeap returns the maximum heap with the operator's flags.
 func maxHeap(most int64, flags []string) int64 {
 	for _, flag := range flags {
 		text, ok := strings.CutPrefix(flag, "-Xmx")
@@ -113,20 +114,20 @@ func maxHeap(most int64, flags []string) int64 {
 	return most
 }
 
-// dumps counts the JVMs, each of which has a file of its own.
+// dumps numbers the JVMs, each of which has its own dump file.
 var dumps atomic.Int64
 
-// A launch says how a JVM is started.
+// A launch defines how to start a JVM.
 type launch struct {
 	java Runtime
 	// dir is the folder in which it runs, and in which the jar is.
 	dir, jar string
-	// flags are further ones than those that every JVM has, nice is its niceness above that of this process.
+	// flags are additional flags, nice is the additional niceness.
 	flags []string
 	nice  int
 	// log gets what the JVM writes.
 	log *slog.Logger
-	// unwatched says that nobody ends the JVM if it does not answer.
+	// unwatched is true if an unresponsive JVM is not ended.
 	unwatched bool
 }
 
@@ -164,10 +165,10 @@ func (h *Host) startProcess(l launch) (_ *process, err error) {
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	// A signal from the terminal is for the server, which ends the JVM in an orderly way.
+	// The server handles the terminal's signals, and ends the JVM in order.
 	p.cmd.SysProcAttr = ownGroup()
 	if h.opts.Debug.Port != 0 {
-		// One that a debugger holds does not see that the pipe of a server that was killed is closed.
+		// A JVM paused by a debugger does not notice the closed pipe of a killed server.
 		dieWithServer(p.cmd.SysProcAttr)
 	}
 	if err = p.cmd.Start(); err != nil {
@@ -188,12 +189,12 @@ func (h *Host) startProcess(l launch) (_ *process, err error) {
 	return p, nil
 }
 
-// drainTime is how long the output of a JVM that ended is still read: what it started may hold it open.
+// drainTime is how long the output of an ended JVM is read: its child processes may hold it open.
 const drainTime = 2 * time.Second
 
 func (p *process) wait() {
 	awaitExit(p.cmd.Process.Pid)
-	killGroup(p.cmd.Process.Pid) // Programs that plugins started end with the JVM.
+	killGroup(p.cmd.Process.Pid) // Child processes of plugins end with the JVM.
 	removeSocket(p.cmd.Process.Pid)
 	err := p.cmd.Wait()
 	for _, f := range p.outputs {
@@ -210,7 +211,7 @@ func (p *process) wait() {
 // maxLine bounds the lines of a JVM's output; the rest of a longer one is another line.
 const maxLine = 16 << 10
 
-// drain passes what the JVM itself writes on to the log. What plugins print comes as frames.
+// drain logs the JVM's own output. The output of plugins comes in frames.
 func (p *process) drain(stream string, f *os.File) {
 	r := bufio.NewReaderSize(f, maxLine)
 	for {
@@ -229,7 +230,7 @@ func (p *process) drain(stream string, f *os.File) {
 	}
 }
 
-// explain says why the JVM ended.
+// explain returns why the JVM ended.
 func (p *process) explain(err error) error {
 	what := "exit status 0"
 	if err != nil {
@@ -254,7 +255,8 @@ func (p *process) explain(err error) error {
 	return fmt.Errorf("the Java host ended (%s)", what)
 }
 
-// causeIn finds what says why a JVM ended among its last lines: the first error, or the last line that is no warning.
+// causeIn returns the cause of a JVM's end from its last lines: the first error, or the last line
+// that is no warning.
 func causeIn(tail []string) string {
 	const general = "Error occurred during initialization" // The next line says which.
 	cause := ""
@@ -275,7 +277,7 @@ func causeIn(tail []string) string {
 	return cause
 }
 
-// crash returns the heart of the report that a JVM writes when it crashes.
+// crash returns the essential part of a JVM's crash report.
 func (p *process) crash() string {
 	data, err := os.ReadFile(filepath.Join(p.dir, fmt.Sprintf("hs_err_%d.log", p.cmd.Process.Pid)))
 	if err != nil {
@@ -296,9 +298,10 @@ func (p *process) crash() string {
 	return strings.Join(lines, "; ")
 }
 
-// crashedClasses reads from the report of a crash which classes were on the stack of its thread. The lines of the stack are
-// like "j  acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0 [0x0+0x0]". The report has the stack twice,
-// the second time with the frames of the JVM's own code; a JVM that fails while it writes one of them goes on with what follows.
+// crashedClasses parses the classes on the stack of the crashed thread from the report. The lines
+// of the stack are like "j acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0
+// [0x0+0x0]". The report has the stack twice, the second time with the JVM's own frames; a JVM that
+// fails while writing one of them continues with the rest.
 func crashedClasses(report string) (classes []string) {
 	for _, heading := range []string{"\nJava frames:", "\nNative frames:"} {
 		_, rest, _ := strings.Cut(report, heading)
@@ -325,13 +328,13 @@ func head(s string, n int) string {
 	return s
 }
 
-// kill ends the JVM at once and waits for it.
+// kill kills the JVM and waits for its end.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // It may have ended already.
 	<-p.done
 }
 
-// end waits until the JVM ends by itself, and ends it if it does not.
+// end waits until the JVM ends by itself, and kills it if it does not.
 func (p *process) end(ctx context.Context) {
 	select {
 	case <-p.done:

@@ -11,28 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithServer makes the system end a process when the one that started it ends.
+// dieWithServer makes the kernel kill a process when its parent ends.
 func dieWithServer(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
-// awaitExit waits until a child has ended, without taking note of that: its process id stays its own until somebody does.
+// awaitExit waits until a child has ended, without reaping it: its process id stays reserved.
 func awaitExit(pid int) {
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 		continue
 	}
 }
 
-// killGroup ends all processes of the group of a child that has ended.
+// killGroup kills the process group of an ended child.
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL) // There may be none.
 }
 
-// removeSocket removes the socket at which tools such as jcmd reach a JVM, which one that was killed leaves behind.
+// removeSocket removes the attach socket of a killed JVM, which tools such as jcmd use.
 func removeSocket(pid int) {
 	_ = os.Remove("/tmp/.java_pid" + strconv.Itoa(pid)) // It may have removed it itself.
 }
 
-// yieldMore makes all processes of the group of a child yield processors more readily than this process does, by a number of
-// steps of niceness. What they start later does so, too.
+// yieldMore increases the niceness of all processes of a child's group, including later ones.
 func yieldMore(pid, by int) error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {

@@ -6,13 +6,13 @@ package java
 
 import "syscall"
 
-// dieWithServer does nothing on systems that offer nothing of the kind.
+// dieWithServer does nothing on systems without support.
 func dieWithServer(*syscall.SysProcAttr) {}
 
-// awaitExit does nothing on systems that cannot say that a child has ended without forgetting its process id.
+// awaitExit does nothing on systems that cannot wait without reaping.
 func awaitExit(int) {}
 
-// killGroup does nothing there: the process id may be that of somebody else.
+// killGroup does nothing there: the process id may be reused.
 func killGroup(int) {}
 
 // removeSocket does nothing there for the same reason.

@@ -12,5 +12,6 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Unsupported is why this system cannot run the host: a process inherits no pipes there beside its standard streams.
+// Unsupported is why this system cannot run the host: processes cannot inherit pipes there except
+// their standard streams.
 const Unsupported = "Java plugins do not run on Windows"

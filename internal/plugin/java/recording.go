@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// recordingSettings is what the JVM shall record.
+// recordingSettings are the settings of a JVM's recording.
 type recordingSettings struct {
 	// template is the name of a configuration of the JDK.
 	template string
-	// events are settings over it, such as jdk.ExecutionSample#period.
+	// events override its settings, such as jdk.ExecutionSample#period.
 	events map[string]string
 }
 
@@ -35,16 +35,16 @@ const (
 	recordTake
 )
 
-// recordTime bounds one request; a JVM takes a moment when it records for the first time.
+// recordTime bounds one request; the first recording of a JVM takes a moment.
 const recordTime = 30 * time.Second
 
-// Record makes the JVM record, by a template and settings of events over it. Without a JVM it does nothing: whoever
-// records calls it again from time to time, so that a JVM that comes up later records too.
+// Record makes the JVM record, with a template and overriding event settings. Without a JVM it does
+// nothing: the recorder repeats the call periodically, so that a JVM started later records, too.
 func (h *Host) Record(ctx context.Context, template string, events map[string]string) error {
 	return h.record(ctx, &recordingSettings{template, maps.Clone(events)})
 }
 
-// StopRecording ends what Record began. What was not taken is lost.
+// StopRecording ends the recording. Events that were not taken are lost.
 func (h *Host) StopRecording(ctx context.Context) error { return h.record(ctx, nil) }
 
 func (h *Host) record(ctx context.Context, want *recordingSettings) error {
@@ -83,7 +83,7 @@ func (s *session) recordAs(ctx context.Context, want *recordingSettings) error {
 	return err
 }
 
-// TakeRecording passes on what the JVM has recorded since the last time. A JVM that is not there, or dies, has nothing.
+// TakeRecording passes on the JVM's events since the last time. A missing or dying JVM has none.
 func (h *Host) TakeRecording(ctx context.Context) error {
 	h.recordMu.Lock()
 	defer h.recordMu.Unlock()
@@ -94,7 +94,7 @@ func (h *Host) TakeRecording(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// takeLast takes what a JVM has recorded that is about to end.
+// takeLast takes the events of a JVM that is about to end.
 func (h *Host) takeLast(ctx context.Context, s *session) {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// A runaway is work in a JVM that nobody waits for and that does not end. Java has no way to end it but to end the JVM.
+// A runaway is abandoned work in a JVM that does not end. Java can only end it by ending the JVM.
 type runaway struct {
-	// module is whose work it is; nil if the plugin with the id was unloaded.
+	// module is the module with the work; nil if the plugin with the id was unloaded.
 	module *module
 	id     string
 	how    string
@@ -31,8 +31,9 @@ func (r runaway) plugin() string {
 }
 
 const (
-	// movesWindow is the time in which a slot moves its plugins at most maxMoves times, and after which the runaway work of
-	// a plugin is forgotten; with the maxRunaways-th within it the plugin is taken out of service.
+	// movesWindow is the period in which a slot moves its plugins at most maxMoves times, and after
+	// which a plugin's runaway work is forgotten; on the maxRunaways-th time within it the plugin
+	// is taken out of service.
 	movesWindow = 10 * time.Minute
 	maxMoves    = 3
 	maxRunaways = 3
@@ -43,7 +44,7 @@ func recent(list []time.Time, now time.Time) []time.Time {
 	return slices.DeleteFunc(list, func(t time.Time) bool { return now.Sub(t) > movesWindow })
 }
 
-// ending begins to get rid of runaway work, unless that is under way.
+// ending starts removing runaway work, unless that is in progress.
 func (s *session) ending(found []runaway) {
 	if len(found) == 0 || s.host.opts.Debug.Port != 0 {
 		return
@@ -66,9 +67,9 @@ func (s *session) ending(found []runaway) {
 	})
 }
 
-// rid gets rid of runaway work. A plugin that is alone in its JVM gets a new one. Otherwise the others move to a fresh JVM
-// before the old one is ended, and the culprit gets one of its own, if it may. A plugin that does it repeatedly is taken
-// out of service, and plugins are not moved more than a few times in a while.
+// rid removes runaway work. A plugin that is alone in its JVM gets a new one. Otherwise the others
+// move to a fresh JVM before the old one is ended, and the culprit gets its own, if allowed. A
+// repeated culprit is taken out of service, and the number of moves is limited.
 func (l *slot) rid(s *session, found []runaway) {
 	h := l.host
 	now := time.Now()
@@ -108,7 +109,7 @@ func (l *slot) rid(s *session, found []runaway) {
 	case alone:
 		at := slices.IndexFunc(found, func(r runaway) bool { return r.module != nil })
 		s.culprit.CompareAndSwap(nil, &culprit{found[at].module, found[at].how})
-		_ = s.cmd.Process.Kill() // It may end by itself at this moment.
+		_ = s.cmd.Process.Kill() // It may be ending by itself.
 	case move:
 		if err := l.replace(s); err != nil {
 			h.opts.Log.Error("there is no fresh JVM that plugins could move to; the old one is ended", slog.Any("error", err))
@@ -117,7 +118,7 @@ func (l *slot) rid(s *session, found []runaway) {
 	}
 }
 
-// expel gives a module a slot of its own, whose JVM is started. why is for the log. The host is locked.
+// expel gives a module its own slot and starts its JVM. why is for the log. The host is locked.
 func (l *slot) expel(m *module, why string) {
 	to := l.host.add()
 	l.modules = slices.DeleteFunc(slices.Clone(l.modules), func(other *module) bool { return other == m })
@@ -127,8 +128,9 @@ func (l *slot) expel(m *module, why string) {
 	to.begin(0)
 }
 
-// thinOut finds out whether a JVM holds more than one plugin may, apart from garbage, and gives the plugin a JVM of its own that
-// allocated most in it: what a plugin holds in a JVM that it shares is not known.
+// thinOut checks whether a JVM uses more memory, without garbage, than one plugin may, and moves
+// the plugin with the most allocations to its own JVM: in a shared JVM the memory of a plugin is
+// unknown.
 func (s *session) thinOut() {
 	l := s.slot.Load()
 	if l == nil {
@@ -154,14 +156,14 @@ func (s *session) thinOut() {
 	l.expel(m, fmt.Sprintf("the JVM that it shares holds more than the %d bytes that one plugin may hold", limit))
 }
 
-// heap is how much of its heap the JVM used when it was asked last.
+// heap returns the last known used heap.
 func (s *session) heap() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats.HeapUsed
 }
 
-// mayExpel reports whether a plugin of the session that the slot has can get a JVM of its own.
+// mayExpel reports whether a plugin of the slot's session can get its own JVM.
 func (l *slot) mayExpel(s *session) bool {
 	h := l.host
 	h.mu.Lock()
@@ -187,7 +189,7 @@ func (l *slot) replace(old *session) error {
 	if h.closed || l.current != old || fresh.gone {
 		h.mu.Unlock()
 		fresh.stop(context.WithoutCancel(h.ctx))
-		return nil // The old one died or is not wanted any more; whoever noticed sees to the rest.
+		return nil // The old one died or is not needed; whoever noticed handles the rest.
 	}
 	l.current = fresh
 	h.mu.Unlock()
@@ -207,14 +209,14 @@ func (l *slot) replace(old *session) error {
 	old.gone = true
 	h.mu.Unlock()
 	old.stop(context.WithoutCancel(h.ctx))
-	for _, m := range l.staying(old, nil) { // Those that were loaded at the last moment.
+	for _, m := range l.staying(old, nil) { // Those loaded at the last moment.
 		m.comeBack(fresh)
 	}
 	l.host.opts.Log.Info("plugins moved to a fresh JVM", slog.Int("pid", fresh.cmd.Process.Pid), slog.Int("from", old.cmd.Process.Pid))
 	return nil
 }
 
-// staying are the modules of the slot that are in a session and not among those that were asked to move.
+// staying returns the slot's modules in a session that were not asked to move.
 func (l *slot) staying(s *session, moved map[*module]bool) []*module {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
@@ -224,8 +226,8 @@ func (l *slot) staying(s *session, moved map[*module]bool) []*module {
 	})
 }
 
-// awaitLoads waits a moment while plugins are loaded into a session. It reports false if there are none, or they take too
-// long.
+// awaitLoads waits while plugins are being loaded into a session, up to a limit, and reports
+// whether it did.
 func (s *session) awaitLoads(ctx context.Context) bool {
 	if s.loads.Load() == 0 {
 		return false
@@ -243,9 +245,9 @@ func (s *session) awaitLoads(ctx context.Context) bool {
 	return true
 }
 
-// moveTo loads the plugin into another JVM, leads its extensions into the states in which they are, lets calls go there, and
-// stops the extensions in the JVM where they were when their calls have ended; if that goes on, it forgets the plugin. Hooks
-// wait meanwhile.
+// moveTo loads the plugin into another JVM, restores the states of its extensions there, switches
+// calls to it, and stops the extensions in the old JVM when their calls have ended; if the old JVM
+// continues, the plugin is unloaded there. Hooks wait meanwhile.
 func (m *module) moveTo(s *session) {
 	m.mu.Lock()
 	old := m.binding.Load()
@@ -267,7 +269,7 @@ func (m *module) moveTo(s *session) {
 			wg.Go(func() {
 				err := x.comeBack(wanted, b)
 				if err != nil && wanted.Err() == nil && started[i] {
-					// It may want something that only one of them can have, as a port.
+					// It may need an exclusive resource, such as a port.
 					x.end(m.host, old)
 					started[i] = false
 					err = x.comeBack(wanted, b)
@@ -280,7 +282,7 @@ func (m *module) moveTo(s *session) {
 		wg.Wait()
 	}
 	switch {
-	case s.ctx.Err() != nil: // Whoever brings the next one up takes the module there.
+	case s.ctx.Err() != nil: // The starter of the next JVM restores the module there.
 	case err == nil:
 		m.settle(b)
 	case wanted.Err() == nil:
@@ -309,7 +311,7 @@ func (m *module) moveTo(s *session) {
 	}
 }
 
-// end stops the extension in the JVM that it leaves.
+// end stops the extension in its former JVM.
 func (x *extension) end(h *Host, b *binding) {
 	ctx, cancel := h.limit(b.session.ctx)
 	defer cancel()
@@ -325,10 +327,10 @@ func (x *extension) isUp() bool {
 	return x.state == plugin.Started || x.state == plugin.Paused
 }
 
-// idleTime is how long calls of a plugin that moves may take to end in the JVM that it leaves.
+// idleTime is how long the calls of a moving plugin may take to end in its former JVM.
 const idleTime = 30 * time.Second
 
-// awaitIdle waits until no request for a module is under way, but not for ever.
+// awaitIdle waits, up to a limit, until no request for a module is pending.
 func (c *conn) awaitIdle(ctx context.Context, m *module) {
 	ctx, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()

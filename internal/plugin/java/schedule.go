@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// hookSchedule is how the other end knows the run of a schedule.
+// hookSchedule is the protocol number of a schedule's run.
 const hookSchedule = 5
 
 // Schedules are the schedules of the extension.
@@ -35,7 +35,8 @@ func (q *question) schedule() ([]byte, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	// One of the JVM before, in which the extension runs no more, makes room for that of this one.
+	// Schedules of the former JVM, in which the extension no longer runs, are replaced by those of
+	// this one.
 	x.schedules.Keep(func(other *plugin.Schedule) bool { return other.Name != n.Name || x.scheduledIn[other] == s })
 	if err := x.schedules.Add(n); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (m *module) extension(class string) (*extension, error) {
 	return m.extensions[i], nil
 }
 
-// unschedule ends the schedules of which a function says so, and reports whether there was one.
+// unschedule removes the selected schedules, and reports whether there were any.
 func (x *extension) unschedule(which func(n *plugin.Schedule, in *session) bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -90,7 +91,7 @@ func (x *extension) runSchedule(ctx context.Context, args []any) error {
 	return err
 }
 
-// hookCall calls the extension where it is, by a hook that does not change its state.
+// hookCall calls the extension with a hook that does not change its state.
 func (x *extension) hookCall(ctx context.Context, hook byte, output plugin.EndpointOutput, write func(body []byte) []byte) (answer, error) {
 	defer x.hold(ctx)()
 	for {

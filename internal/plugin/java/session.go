@@ -19,16 +19,16 @@ import (
 	"example.org/app/internal/plugin/javasdk"
 )
 
-// A session is the life of one JVM.
+// A session is one run of a JVM.
 type session struct {
 	host *Host
-	// slot is whose JVM it is; nil for the spare.
+	// slot is its slot; nil for the spare.
 	slot atomic.Pointer[slot]
 	*process
 	conn *conn
 	// java is what the JVM says of itself.
 	java string
-	// ctx ends with the session; helpers are the goroutines that serve plugins and die with it.
+	// ctx ends with the session; helpers are its goroutines.
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	helpers sync.WaitGroup
@@ -36,47 +36,52 @@ type session struct {
 	// loads is how many plugins are being loaded for the first time.
 	loads atomic.Int64
 	lines chan line
-	// lost counts lines that were dropped because the log could not follow.
+	// lost counts lines that were dropped because the log was too slow.
 	lost atomic.Int64
-	// probed is when the JVM was asked for its state, in nanoseconds since 1970; 0 if it has answered.
+	// probed is when the pending state request was sent, in nanoseconds since 1970; 0 if there is
+	// none.
 	probed atomic.Int64
-	// level is how many levels the JVM was told that the log takes, if it was told.
+	// level is the log level sent to the JVM, if any.
 	levelMu sync.Mutex
 	level   int
 	told    bool
-	// silenced says that the server ended the JVM because it did not answer.
+	// silenced is true if the server ended the JVM because it did not respond.
 	silenced atomic.Bool
-	// stopping says that the server ends the session; exit is the plugin that did, by System.exit.
+	// stopping is true if the server ends the session; exit is the plugin that called System.exit.
 	stopping atomic.Bool
 	exit     atomic.Pointer[exit]
-	// culprit is the plugin that is known to have ended the JVM in another way.
+	// culprit is the plugin known to have ended the JVM in another way.
 	culprit atomic.Pointer[culprit]
 	// over is closed when everything has ended; why is set then.
 	over chan struct{}
 	why  error
-	// blamed are the modules that it worked for when it ended; gone, which the host guards, says that it did.
+	// blamed are the modules with pending requests at its end; gone, which the host guards, is true
+	// once it ended.
 	blamed []*module
 	gone   bool
-	// recording is what the JVM records, which recordMu of the host guards; taken counts its files.
+	// recording are the recording settings of the JVM, guarded by recordMu of the host; taken
+	// counts its files.
 	recording *recordingSettings
 	taken     int
 
 	mu sync.Mutex
-	// modules are those that were loaded in this session, by their numbers; removed are the numbers of those that are no more.
+	// modules are the modules loaded in this session by number; removed are the numbers of unloaded
+	// ones.
 	modules map[uint64]*module
 	removed map[uint64]bool
 	stats   Stats
-	// held is how much of the heap was in use when that was last known to be no more than a plugin may hold, or not garbage.
+	// held is the used heap when it was last known to be within a plugin's limit, or without
+	// garbage.
 	held   int64
 	ledger ledger
-	// late are the modules that are being loaded although nobody waits for them any more.
+	// late are the modules whose load was abandoned and still runs.
 	late []*module
 }
 
-// exit is a System.exit.
+// exit is a call of System.exit.
 type exit struct {
 	status int
-	// module is nil if it is not known which plugin did it.
+	// module is nil if the plugin is unknown.
 	module *module
 }
 
@@ -87,9 +92,9 @@ type culprit struct {
 }
 
 var (
-	// errEnded is in the chain of the errors of calls that were on their way when the JVM ended.
+	// errEnded is in the chain of errors of calls that were pending when the JVM ended.
 	errEnded error = &lostError{"the call was lost"}
-	// errAway is in the chain of the errors of calls that waited in vain for the next JVM.
+	// errAway is in the chain of errors of calls that waited too long for the next JVM.
 	errAway error = &lostError{"wait for the Java host"}
 )
 
@@ -100,7 +105,7 @@ func (e *lostError) Error() string { return e.text }
 // Is implements what errors.Is asks for.
 func (e *lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
 
-// openSession starts a JVM for a slot, or for none if that is nil, and greets it.
+// openSession starts a JVM, for a slot or nil, and performs the handshake.
 func (h *Host) openSession(ctx context.Context, l *slot, how launch) (_ *session, err error) {
 	p, err := h.startProcess(how)
 	if err != nil {
@@ -127,7 +132,7 @@ func (h *Host) openSession(ctx context.Context, l *slot, how launch) (_ *session
 		s.kill()
 		<-s.over
 		if errors.Is(err, errEnded) || errors.Is(err, errUnsent) {
-			err = s.why // It says why the JVM did not come up.
+			err = s.why // It explains why the JVM did not start.
 		}
 		return nil, err
 	}
@@ -139,9 +144,9 @@ func (s *session) run() {
 	err := s.conn.run()
 	s.cancel(err)
 	s.blamed = s.suspects()
-	// Calls fail at once; why in detail is known a moment later.
+	// Calls fail at once; the detailed cause is known a moment later.
 	s.conn.end(fmt.Errorf("%w: the Java host ended", errEnded))
-	// A JVM that closed its pipes does nothing useful any more.
+	// A JVM with closed pipes is useless.
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	s.end(ctx)
 	cancel()
@@ -155,7 +160,7 @@ func (s *session) run() {
 		s.culprit.CompareAndSwap(nil, &culprit{m, "a crash in its code"})
 	}
 	if number, holds, ok := s.hoarder(); ok {
-		// It is not always the plugin that held the memory which was the first to need more.
+		// The plugin that filled the memory is not always the first that needs more.
 		s.culprit.Store(&culprit{s.module(number), "an OutOfMemoryError"})
 		s.why = fmt.Errorf("%w, as one plugin holds %s of its memory", s.why, holds)
 	}
@@ -175,7 +180,7 @@ func (s *session) run() {
 // endTime is how long a JVM may take to end.
 const endTime = 5 * time.Second
 
-// greet says hello and checks who answers.
+// greet performs the handshake.
 func (s *session) greet(ctx context.Context) error {
 	if !s.host.opts.Debug.Suspend || s.host.opts.Debug.Port == 0 {
 		var cancel context.CancelFunc
@@ -209,22 +214,24 @@ func (s *session) greet(ctx context.Context) error {
 	return nil
 }
 
-// startTime is how long a JVM may take to say hello.
+// startTime is how long a JVM may take for the handshake.
 const startTime = time.Minute
 
-// request sends a request, whose body is appended by write, and waits for the answer. An answer that is an error is one.
-// Nothing is sent if nobody wants the answer any more: a plugin must not do what its caller has given up.
+// request sends a request, whose body write appends, and waits for the response. An error response
+// is returned as an error. Nothing is sent after the context has ended: a plugin must not act for a
+// caller that has given up.
 func (s *session) request(ctx context.Context, k kind, m *module, write func(b []byte) ([]byte, error)) (answer, error) {
 	return s.requestWith(ctx, k, m, write, handling{})
 }
 
-// handling is what else is done for a request. All of it may be nil.
+// handling are the options of a request. All may be nil.
 type handling struct {
-	// output takes the answer of an endpoint, which the JVM sends in parts.
+	// output receives the response of an endpoint, which the JVM sends in parts.
 	output plugin.EndpointOutput
-	// late gets an answer that must not be lost: see awaitLate.
+	// late receives a response that must not be lost: see awaitLate.
 	late func(wait func() answer)
-	// givenUp is called when the context has ended, before the JVM is told so and interrupts the thread.
+	// givenUp is called when the context has ended, before the JVM is told and interrupts the
+	// thread.
 	givenUp func()
 }
 
@@ -271,7 +278,7 @@ func (s *session) requestWith(ctx context.Context, k kind, m *module, write func
 	return a, nil
 }
 
-// readError reads what a plugin threw.
+// readError decodes an exception of a plugin.
 func readError(body []byte) error {
 	r := &in{b: body}
 	code, x := r.int(), &plugin.Exception{}
@@ -311,7 +318,7 @@ func (s *session) remove(number uint64) {
 	s.removed[number] = true
 }
 
-// noteRemnant notes the id of a plugin that is unloaded and whose threads may go on; "" forgets it.
+// noteRemnant records the id of an unloaded plugin whose threads may continue; "" removes it.
 func (s *session) noteRemnant(number uint64, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,7 +332,7 @@ func (s *session) noteRemnant(number uint64, id string) {
 	}
 }
 
-// handle takes a frame that the JVM sent by itself.
+// handle handles a frame that is no response.
 func (s *session) handle(k kind, id uint64, body []byte) {
 	r := &in{b: body}
 	switch k {
@@ -355,8 +362,8 @@ func (s *session) handle(k kind, id uint64, body []byte) {
 	}
 }
 
-// suspects are the modules that may have ended the JVM: those that were being loaded, as it did without them until then, or else
-// those that it worked for. Plugins that nobody waits for any more may have been there for long, and come last.
+// suspects returns the modules that may have ended the JVM: those being loaded, because it ran
+// without them until then, or else those with pending requests. Abandoned loads come last.
 func (s *session) suspects() []*module {
 	all := s.conn.suspects()
 	s.mu.Lock()
@@ -372,7 +379,7 @@ func (s *session) suspects() []*module {
 	return all
 }
 
-// suspects are the modules that the JVM works for.
+// suspects returns the modules with pending requests.
 func (c *conn) suspects() []*module {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -385,7 +392,7 @@ func (c *conn) suspects() []*module {
 	return slices.Collect(maps.Keys(found))
 }
 
-// stop ends the JVM in an orderly way.
+// stop ends the JVM in order.
 func (s *session) stop(ctx context.Context) {
 	s.host.takeLast(ctx, s)
 	s.stopping.Store(true)
@@ -398,7 +405,7 @@ func (s *session) stop(ctx context.Context) {
 	<-s.over
 }
 
-// dump logs what all threads of the JVM do.
+// dump logs the stacks of all threads of the JVM.
 func (s *session) dump(ctx context.Context, why string, attrs ...any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
@@ -411,7 +418,7 @@ func (s *session) dump(ctx context.Context, why string, attrs ...any) {
 	s.log.Warn("threads of the Java host", append(attrs, slog.String("because", why), slog.String("threads", r.string()))...)
 }
 
-// asked answers a question of a plugin, in a goroutine of its own.
+// asked handles a plugin's request in a goroutine of its own.
 func (s *session) asked(id uint64, body []byte) {
 	if s.asks.Add(1) > int64(s.host.opts.MaxPending) {
 		s.asks.Add(-1)
@@ -445,5 +452,5 @@ func (s *session) reply(id uint64, body []byte, err error) {
 		b = appendString(appendInt(beginFrame(nil, kindError, id), code), head(text, 64<<10))
 		b, _ = endFrame(appendString(appendString(b, ""), ""), 0)
 	}
-	_ = s.conn.send(b, nil) // A JVM that is gone wants no answer.
+	_ = s.conn.send(b, nil) // A JVM that has ended needs no response.
 }

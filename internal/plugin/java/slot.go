@@ -14,10 +14,10 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// A slot has one JVM at a time: it starts one for the plugins that are in it, and starts it anew when it dies.
+// A slot has one JVM at a time: it starts one for its plugins, and restarts it when it dies.
 type slot struct {
 	host *Host
-	// own says that it is for one plugin, or for a few suspects; the host has one slot that is not.
+	// own is true if it is for one plugin, or for a few suspects; the host has one shared slot.
 	own bool
 
 	// gate lets only one JVM start or end at a time.
@@ -31,21 +31,23 @@ type slot struct {
 	crashes []crash
 	last    error
 	exited  error
-	// moving says that somebody gets rid of runaway work; moves is when modules were moved for that.
+	// moving is true while runaway work is being removed; moves are the times when modules were
+	// moved for that.
 	moving bool
 	moves  []time.Time
 }
 
-// An attempt brings a JVM up, with the plugins that were there. It goes on until it succeeds or gives up.
+// An attempt is the start of a JVM, with the plugins that were there, including retries.
 type attempt struct {
 	done chan struct{}
 	err  error
 }
 
-// errDown is that the JVM is not there and nobody starts it.
+// errDown means that the JVM is down and no restart is in progress.
 var errDown = errors.New("the Java host is down")
 
-// session returns the session, and waits for one that is coming up. If none is, start starts one.
+// session returns the session, waiting for one that is starting. If there is none and start is
+// true, it starts one.
 func (l *slot) session(ctx context.Context, start bool) (*session, error) {
 	for {
 		l.host.mu.Lock()
@@ -88,11 +90,11 @@ func (l *slot) begin(delay time.Duration) {
 	l.host.work.Go(func() {
 		a.err = l.bring(delay)
 		close(a.done)
-		l.rest(l.host.ctx) // Who wanted it may have gone away.
+		l.rest(l.host.ctx) // The requester may have given up.
 	})
 }
 
-// adopt adds a module that was just loaded. If its JVM has died meanwhile, nobody else brings it back.
+// adopt adds a newly loaded module. If its JVM has died meanwhile, nothing else restores it.
 func (l *slot) adopt(m *module) {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
@@ -108,7 +110,7 @@ func (l *slot) adopt(m *module) {
 	}
 }
 
-// bring brings a JVM up. While plugins wait to come back it retries with back-off.
+// bring starts a JVM. While plugins wait to be restored, it retries with back-off.
 func (l *slot) bring(delay time.Duration) error {
 	for {
 		if err := l.pause(delay); err != nil {
@@ -140,8 +142,8 @@ func (l *slot) bring(delay time.Duration) error {
 	}
 }
 
-// pause waits before a JVM is started after others died. One that is ready need not wait: there is another one only after a
-// while.
+// pause waits before a JVM is started after crashes. A ready spare is used at once: the next one
+// takes a while.
 func (l *slot) pause(delay time.Duration) error {
 	if delay == 0 || l.host.spare.isReady() {
 		return l.host.ctx.Err()
@@ -165,8 +167,8 @@ func (l *slot) giveUp(err error) error {
 	return err
 }
 
-// publish makes a session the one that counts, unless it has died already. The plugins that were there come back to it,
-// each on its own, so that one that takes long keeps no other away.
+// publish makes a session the current one, unless it has died already. The plugins are restored
+// concurrently, so that a slow one does not delay others.
 func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 	l.host.mu.Lock()
 	if !s.gone && !l.host.closed {
@@ -179,7 +181,7 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 			}
 			l.host.work.Go(func() { m.comeBack(s) })
 		}
-		l.host.work.Go(func() { // One after the other, so that the next crash says more.
+		l.host.work.Go(func() { // Sequentially, so that the next crash says more.
 			for _, m := range suspects {
 				m.comeBack(s)
 			}
@@ -202,7 +204,7 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 	return again, delay, s.why
 }
 
-// isAway reports whether plugins wait for the JVM of the slot. The host is locked.
+// isAway reports whether plugins wait for the slot's JVM. The host is locked.
 func (l *slot) isAway() bool {
 	if l.current == nil {
 		return l.attempt != nil && len(l.returning()) > 0
@@ -213,8 +215,8 @@ func (l *slot) isAway() bool {
 	})
 }
 
-// letOthersFirst lets the slot of suspects wait for a while until the plugins that are not suspected are back: a JVM that
-// starts would take processors away from them.
+// letOthersFirst makes the slot of suspects wait until the other plugins are restored, up to a
+// limit: a starting JVM would take processors from them.
 func (l *slot) letOthersFirst() {
 	for end := time.Now().Add(courtesy); l.own && time.Now().Before(end); {
 		l.host.mu.Lock()
@@ -226,10 +228,10 @@ func (l *slot) letOthersFirst() {
 	}
 }
 
-// courtesy is how long suspects wait at most, and lookInterval how often they look whether the others are back.
+// courtesy is how long suspects wait at most, and lookInterval the polling interval.
 const courtesy, lookInterval = 2 * time.Second, 10 * time.Millisecond
 
-// returning are the modules that come back with a JVM.
+// returning returns the modules to be restored in the next JVM.
 func (l *slot) returning() []*module {
 	return slices.DeleteFunc(slices.Clone(l.modules), func(m *module) bool { return m.benched.Load() != nil })
 }
@@ -251,7 +253,7 @@ func (h *Host) open(l *slot) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A plugin cannot wait forever for a Java that is being installed, so it is looked for each time.
+	// Java may have been installed meanwhile, so search it each time.
 	java, err := Find(h.ctx, h.opts.Home)
 	if err != nil {
 		return nil, err
@@ -293,14 +295,15 @@ func (h *Host) open(l *slot) (*session, error) {
 	return s, nil
 }
 
-// needed reports whether there are plugins, also in other languages, or a JVM is coming up. The host is locked.
+// needed reports whether there are plugins, also in other languages, or a JVM is starting. The host
+// is locked.
 func (l *slot) needed() bool {
 	return l.loading+len(l.modules) > 0 || l.attempt != nil || !l.own && !l.host.closed && l.host.objects.used()
 }
 
 // rest ends the JVM if no plugin needs it.
 func (l *slot) rest(ctx context.Context) {
-	// One that is coming up may take long, and whoever brings it up comes here afterwards.
+	// One that is starting may take long; its starter calls this afterwards.
 	l.host.mu.Lock()
 	needed := l.needed()
 	l.host.mu.Unlock()

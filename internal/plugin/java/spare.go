@@ -10,26 +10,27 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// A spare is a JVM without plugins that is kept for the next one that is needed, because starting a JVM takes much longer
-// than loading plugins into it. It has loaded the classes that plugins need of the host, see warmUp. The mutex of the host guards
-// it.
+// A spare is an idle JVM, kept ready because starting a JVM takes much longer than loading plugins
+// into it. It has loaded the host's classes that plugins need, see warmUp. The mutex of the host
+// guards it.
 type spare struct {
 	host *Host
-	// session is the JVM, once it is up. Its slot is nil.
+	// session is the running JVM. Its slot is nil.
 	session *session
-	// coming says that somebody waits to start one, or starts it.
+	// coming is true while one is scheduled or starting.
 	coming bool
-	// starting is closed when the JVM that is being started is up, or failed; nil if none is. awaited says that a slot waits for it.
+	// starting is closed when the starting JVM is up, or failed; nil if none is. awaited is true if
+	// a slot waits for it.
 	starting chan struct{}
 	awaited  bool
-	// failures is how many in a row did not start or died.
+	// failures is the number of successive failed starts or deaths.
 	failures int
 }
 
-// maxSpareDelay is how long the host waits at most before it starts a spare after others failed.
+// maxSpareDelay is the maximum pause before a spare is started after failures.
 const maxSpareDelay = 5 * time.Minute
 
-// want begins to start a spare JVM after a while, unless there is one. The host is locked.
+// want schedules the start of a spare JVM, unless there is one. The host is locked.
 func (p *spare) want() {
 	h := p.host
 	if !h.opts.Spare || h.closed || p.coming || p.session != nil {
@@ -39,7 +40,7 @@ func (p *spare) want() {
 	h.work.Go(p.bring)
 }
 
-// bring starts a spare JVM, and tries again with back-off until it succeeds or no plugin is left.
+// bring starts a spare JVM, with back-off until it succeeds or no plugin is left.
 func (p *spare) bring() {
 	h := p.host
 	for {
@@ -70,13 +71,13 @@ func (p *spare) bring() {
 				h.opts.Log.Warn("a spare JVM could not be started", slog.Any("error", err))
 			}
 		default:
-			s.stop(context.WithoutCancel(h.ctx)) // It died or nobody needs it any more.
+			s.stop(context.WithoutCancel(h.ctx)) // It died or is no longer needed.
 			h.removeFolder()
 		}
 	}
 }
 
-// keep keeps a session as the spare if it is of use.
+// keep keeps a session as the spare if it is useful.
 func (p *spare) keep(s *session) bool {
 	h := p.host
 	h.mu.Lock()
@@ -93,8 +94,8 @@ func (p *spare) keep(s *session) bool {
 	return true
 }
 
-// take gives the spare JVM to a slot, and waits for one that is being started. It returns nil if there is none, or if it
-// is for others: those that are not suspected of having ended their JVM go first.
+// take gives the spare JVM, or the one that is starting, to a slot. It returns nil if there is
+// none, or if it is reserved: slots without suspects go first.
 func (p *spare) take(l *slot) *session {
 	h := p.host
 	h.mu.Lock()
@@ -117,7 +118,7 @@ func (p *spare) take(l *slot) *session {
 	s.slot.Store(l)
 	p.want()
 	h.mu.Unlock()
-	// Whatever ended the JVM of the slot may have ended this one, too, or keeps it from answering.
+	// What ended the slot's JVM may have ended this one, too, or made it unresponsive.
 	if after, silent := s.ask(silentSpareTime); silent {
 		s.endSilent(after)
 	} else if s.ctx.Err() == nil {
@@ -149,7 +150,7 @@ func (p *spare) end(ctx context.Context) {
 	s.stop(context.WithoutCancel(ctx))
 }
 
-// lost reports whether a session that died was the spare, which is then replaced. The host is locked.
+// lost reports whether a dead session was the spare, and replaces it. The host is locked.
 func (p *spare) lost(s *session) bool {
 	h := p.host
 	if p.session == s {
@@ -162,9 +163,10 @@ func (p *spare) lost(s *session) bool {
 	return s.slot.Load() == nil // It is being started.
 }
 
-// warmUp lets a JVM without plugins load the warm-up plugin, start it, call it and forget it. The first plugin and the first
-// call of a JVM take a few hundred milliseconds, because that loads most classes of the host and of the client protocol; the next
-// ones take a few. If somebody waits for the JVM, it does not go on.
+// warmUp loads, starts, calls and unloads the warm-up plugin in an idle JVM. The first plugin and
+// the first call of a JVM take a few hundred milliseconds, because most classes of the host and of
+// the client protocol are loaded; the next ones take a few. It stops early if a slot waits for the
+// JVM.
 func (p *spare) warmUp(s *session) {
 	h := p.host
 	begin := time.Now()

@@ -15,22 +15,25 @@ import (
 	"time"
 )
 
-// Stats is what there is to know of the JVMs. All is zero while there is none, apart from Restarts and what the spare has.
+// Stats is the state of the JVMs. All fields are zero while there is none, except Restarts and
+// those of the spare.
 type Stats struct {
 	Up  bool
 	PID int
-	// JVMs is how many run plugins, and Spare the process of the one that is kept for the next; 0 is none.
+	// JVMs is the number of JVMs with plugins, and Spare the process id of the spare; 0 means none.
 	JVMs, Spare int
-	// Resident is how many bytes the processes hold, the spare one included; 0 is unknown.
+	// Resident is the resident memory of the processes in bytes, including the spare; 0 means
+	// unknown.
 	Resident int64
 	// HeapUsed, HeapCommitted and Metaspace are bytes.
 	HeapUsed, HeapCommitted, Metaspace int64
 	Classes                            int64
-	// Loaders is how many class loaders of plugins there are.
+	// Loaders is the number of plugins' class loaders.
 	Loaders int64
-	// Calls is how many run at present.
+	// Calls is the number of running calls.
 	Calls int64
-	// Handles and Functions are what plugins in other languages hold of Java, and Java of them.
+	// Handles and Functions count the references from plugins in other languages to Java, and from
+	// Java to them.
 	Handles, Functions int64
 	// Restarts is how often a JVM died.
 	Restarts int64
@@ -41,18 +44,20 @@ type Stats struct {
 const (
 	// statsTime is how often the JVM is asked for its state.
 	statsTime = 2 * time.Second
-	// silentTime is after what time a JVM that answers nothing is ended. Together with statsTime it is 10 seconds.
+	// silentTime is the time without response after which a JVM is ended. Together with statsTime
+	// it is 10 seconds.
 	silentTime = 8 * time.Second
-	// doubtTime is after what time calls that take too long are not blamed on their plugins.
+	// doubtTime is the time without response after which slow calls are not blamed on their
+	// plugins.
 	doubtTime = time.Second
-	// silentSpareTime is the same for the spare when it is needed: it has nothing else to do, and plugins wait for it.
+	// silentSpareTime is silentTime for a needed spare: it is idle, and plugins wait for it.
 	silentSpareTime = 2 * time.Second
-	// starvedTime is the same for a JVM that waits for processors which others use.
+	// starvedTime is silentTime for a JVM that waits for processors used by others.
 	starvedTime = time.Minute
 )
 
-// Stats returns the state of the JVMs as it was a few seconds ago: the sums for all, the process and the version of that
-// which most plugins share.
+// Stats returns the state of the JVMs of a few seconds ago: sums, and the process and version of
+// the shared one.
 func (h *Host) Stats() Stats {
 	h.mu.Lock()
 	sum := Stats{Restarts: h.restarts}
@@ -94,7 +99,7 @@ func (h *Host) alone(m *module) *session {
 	return nil
 }
 
-// Measure asks the JVMs for their state. With collect they collect garbage before.
+// Measure requests the state of the JVMs. With collect they collect garbage first.
 func (h *Host) Measure(ctx context.Context, collect bool) (Stats, error) {
 	if _, err := h.shared.session(ctx, false); err != nil && len(h.running()) == 0 {
 		return Stats{}, err
@@ -130,7 +135,7 @@ func (s *session) measure(ctx context.Context, collect bool) error {
 	return nil
 }
 
-// watch asks for the state from time to time, and ends a JVM that does not answer, as nothing else would.
+// watch requests the state periodically, and ends an unresponsive JVM, because nothing else would.
 func (s *session) watch() {
 	ticker := time.NewTicker(statsTime)
 	defer ticker.Stop()
@@ -149,21 +154,22 @@ func (s *session) watch() {
 	}
 }
 
-// isSilent reports whether the JVM has not told its state for longer than that takes, so that it most likely answers no
-// call either.
+// isSilent reports whether a state request is overdue, so that calls most likely get no response
+// either.
 func (s *session) isSilent() bool {
 	probed := s.probed.Load()
 	return probed != 0 && time.Since(time.Unix(0, probed)) > doubtTime
 }
 
-// endSilent ends a JVM that has not answered.
+// endSilent ends an unresponsive JVM.
 func (s *session) endSilent(after time.Duration) {
 	s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
 	s.silenced.Store(true)
-	_ = s.cmd.Process.Kill() // It may end by itself at this moment.
+	_ = s.cmd.Process.Kill() // It may be ending by itself.
 }
 
-// ask asks for the state, and reports whether the JVM did not answer in time. One that others leave no processor is given more.
+// ask requests the state, and reports whether the JVM did not respond in time. A JVM starved of
+// processors gets more time.
 func (s *session) ask(limit time.Duration) (after time.Duration, silent bool) {
 	begin := time.Now()
 	s.probed.Store(begin.UnixNano())
@@ -189,17 +195,17 @@ func (s *session) ask(limit time.Duration) (after time.Duration, silent bool) {
 	}
 }
 
-// A scheduling is how long the threads of a process ran, and how long they waited for a processor.
+// A scheduling is the run time and the wait time of a process's threads.
 type scheduling struct{ ran, waited time.Duration }
 
-// starved reports whether threads waited most of the time for a processor since another look, while other processes used most of
-// them.
+// starved reports whether threads mostly waited for a processor since an earlier measurement, while
+// other processes used most of them.
 func (c scheduling) starved(before scheduling, elapsed time.Duration) bool {
 	all := elapsed * time.Duration(runtime.GOMAXPROCS(0))
 	return c.waited-before.waited >= elapsed/2 && c.ran-before.ran < all/2
 }
 
-// schedulingOf reads how the threads of a process fared, where the system says so in files; zero is unknown.
+// schedulingOf reads the scheduling of a process from /proc; zero means unknown.
 func schedulingOf(pid int) (sum scheduling) {
 	files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	for _, file := range files {
@@ -216,7 +222,7 @@ func schedulingOf(pid int) (sum scheduling) {
 	return sum
 }
 
-// resident reads how many bytes a process holds, where the system says so in a file.
+// resident reads the resident memory of a process from /proc.
 func resident(pid int) int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
@@ -233,16 +239,16 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// tick is the unit in which Linux tells programs how long others ran.
+// tick is the unit of processor time in /proc.
 const tick = 10 * time.Millisecond
 
-// processTime reads how long a process used processors, where the system says so in a file; 0 is unknown.
+// processTime reads the processor time of a process from /proc; 0 means unknown.
 func processTime(pid int) time.Duration {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	// What is before the last parenthesis is the name of the program, which may have anything in it.
+	// The program's name before the last parenthesis may contain anything.
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 13 {
 		return 0

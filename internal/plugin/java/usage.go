@@ -9,28 +9,29 @@ import (
 	"time"
 )
 
-// A report is what a JVM says of a plugin.
+// A report is a JVM's report about a plugin.
 type report struct {
 	number uint64
-	// cpu and allocated are what it used since it was loaded into the JVM.
+	// cpu and allocated are its usage since it was loaded into the JVM.
 	cpu       time.Duration
 	allocated int64
-	// abandoned is how many of its calls run although nobody waits for them any more, and spinning how long one of them has
-	// been computing already.
+	// abandoned is the number of its abandoned calls that still run, and spinning how long one of
+	// them has been computing.
 	abandoned int64
 	spinning  time.Duration
 }
 
-// A remnant is what a JVM says of a plugin that was unloaded and whose threads go on.
+// A remnant is a JVM's report about an unloaded plugin whose threads continue.
 type remnant struct {
 	number  uint64
 	threads int64
-	// since is when it was unloaded, and cpu what the threads used of processors since it was loaded.
+	// since is the time since it was unloaded, and cpu the threads' processor time since it was
+	// loaded.
 	since, cpu time.Duration
 }
 
-// readReports reads what a JVM says of its plugins. loading is how long it has been computing to load one that nobody wants
-// any more.
+// readReports decodes the reports of a JVM. loading is how long it has been computing for an
+// abandoned load.
 func readReports(r *in) (reports []report, remnants []remnant, loading time.Duration) {
 	for range r.count() {
 		reports = append(reports, report{number: r.uint(), cpu: time.Duration(r.int()), allocated: r.int(), abandoned: r.int(), spinning: time.Duration(r.int())})
@@ -41,19 +42,19 @@ func readReports(r *in) (reports []report, remnants []remnant, loading time.Dura
 	return reports, remnants, time.Duration(r.int())
 }
 
-// A ledger is what a session knows of the usage of its plugins. The mutex of the session guards it.
+// A ledger is a session's record of the usage of its plugins. The mutex of the session guards it.
 type ledger struct {
 	at time.Time
-	// cpu and allocated are those of the last reports, by the numbers of the plugins; process is the time of the whole
-	// process.
+	// cpu and allocated are those of the last reports by plugin number; process is the time of the
+	// whole process.
 	cpu       map[uint64]time.Duration
 	allocated map[uint64]int64
 	process   time.Duration
-	// gone are the ids of plugins that were unloaded and whose threads go on.
+	// gone are the ids of unloaded plugins whose threads continue.
 	gone map[uint64]string
 }
 
-// loadingLate notes that nobody waits for a plugin any more that is still being loaded, until done is called.
+// loadingLate records an abandoned load that still runs, until done is called.
 func (s *session) loadingLate(m *module) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *session) loadingLate(m *module) (done func()) {
 	}
 }
 
-// account adds what plugins used since the last reports, and returns work that must be ended.
+// account adds the plugins' usage since the last reports, and returns work that must be ended.
 func (s *session) account(reports []report, remnants []remnant, loading time.Duration) (found []runaway) {
 	process := processTime(s.cmd.Process.Pid)
 	s.mu.Lock()
@@ -85,7 +86,7 @@ func (s *session) account(reports []report, remnants []remnant, loading time.Dur
 		}
 		used := r.cpu - l.cpu[r.number]
 		if slot := s.slot.Load(); slot != nil && slot.own && len(s.modules) == 1 && process > 0 {
-			used = process - l.process // It knows of virtual threads that the plugin started, too.
+			used = process - l.process // It includes virtual threads that the plugin started.
 		}
 		m.cpu.Add(int64(max(used, 0)))
 		m.allocated.Add(max(r.allocated-l.allocated[r.number], 0))
@@ -115,13 +116,13 @@ func (s *session) account(reports []report, remnants []remnant, loading time.Dur
 }
 
 const (
-	// busyShare is the part of a processor that work uses which is worth ending: a fiftieth. Threads that wait use none, and on a
-	// machine with too much to do one that computes may get little.
+	// busyShare is the fraction of a processor above which work is ended: a fiftieth. Waiting
+	// threads use none, and on an overloaded machine a computing one may get little.
 	busyShare = 50
-	// maxAbandoned is how many calls of one plugin may wait on although nobody waits for them.
+	// maxAbandoned is the maximum number of one plugin's abandoned calls.
 	maxAbandoned = 1000
-	// maxRemnants is how many plugins that were unloaded may have threads in a JVM that do nothing, and maxIdle how many of them
-	// one may have.
+	// maxRemnants is the maximum number of unloaded plugins with idle threads in a JVM, and maxIdle
+	// the maximum number of such threads of one.
 	maxRemnants = 10
 	maxIdle     = 100
 )

@@ -9,7 +9,8 @@ import (
 	"math"
 )
 
-// The values in the body of a frame. Integers of every size are zigzag varints, counts and lengths are plain varints.
+// The encoding of values in the body of a frame. Integers of every size are zigzag varints, counts
+// and lengths are plain varints.
 
 func appendBool(b []byte, v bool) []byte {
 	if v {
@@ -36,10 +37,10 @@ func appendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// errShort is a body that ends too early, or says of itself what cannot be.
+// errShort means that a body is truncated or inconsistent.
 var errShort = errors.New("the body of a frame is damaged")
 
-// in reads the values of a body. After the first error everything is zero.
+// in decodes the values of a body. After the first error everything is zero.
 type in struct {
 	b   []byte
 	err error
@@ -79,7 +80,7 @@ func (r *in) uint() uint64 {
 	return v
 }
 
-// count reads how many values follow, each of which has at least a byte.
+// count reads the number of following values, each of at least a byte.
 func (r *in) count() int {
 	n := r.uint()
 	if n > uint64(len(r.b)) {
@@ -89,7 +90,7 @@ func (r *in) count() int {
 	return int(n)
 }
 
-// view reads bytes, which belong to the body.
+// view reads bytes without copying them.
 func (r *in) view() []byte {
 	n := r.count()
 	v := r.b[:n:n]
@@ -130,7 +131,7 @@ func (r *in) float64() float64 {
 	return v
 }
 
-// end says whether all was read and nothing is left.
+// end returns an error unless everything was read.
 func (r *in) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		return fmt.Errorf("%w: %d bytes are left over", errShort, len(r.b))

@@ -21,7 +21,8 @@ import (
 const (
 	warmupClass  = "warmup.WarmupPlugin"
 	warmupFolder = "warmup/"
-	// warmupCalls is how often each of its methods is called, and warmupTime how long all of it may take.
+	// warmupCalls is how often each of its methods is called, and warmupTime the time limit of the
+	// whole.
 	warmupCalls = 3
 	warmupTime  = 30 * time.Second
 )
@@ -58,7 +59,8 @@ var warmupJar = sync.OnceValues(func() ([]byte, error) {
 	return b.Bytes(), err
 })
 
-// runWarmup runs the warm-up plugin, whose jar keep writes to where the JVM reads it. It makes no more calls once hurry reports true.
+// runWarmup runs the warm-up plugin, whose jar keep writes for the JVM. It stops calling once hurry
+// reports true.
 func runWarmup(ctx context.Context, s *session, keep func(jar []byte) (path string, err error), hurry func() bool) error {
 	jar, err := warmupJar()
 	if err != nil {
