@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// The states of a call. Who waits for it may abandon it while it is queued or running; it belongs to whoever
-// owns the engine in between, which reads the arguments and writes the result then.
+// The states of a call. Its caller may abandon it while it is queued or running; in between it
+// belongs to the owner of the engine, which reads the arguments and writes the result.
 const (
 	queued int32 = iota
 	converting
@@ -30,25 +30,25 @@ type call struct {
 	ctx       context.Context
 	extension *extension
 	function  engine.Value
-	// plan and what it needs are missing for hooks.
+	// plan and its values are missing for hooks.
 	plan   *plan
 	args   []any
 	result any
 	// label names the function in messages.
 	label string
-	// point is what the function belongs to; it is nil for hooks and schedules.
+	// point is the function's extension point; nil for hooks and schedules.
 	point *plugin.Point
-	// listener is handed to the function, if it is set, in the place of args.
+	// listener, if set, is passed to the function instead of args.
 	listener *plugin.Listener
-	// task is the name of the schedule whose function is called, in the place of function. begins says that the extension is
-	// started, which may have failed before.
+	// task is the name of the schedule whose function is called instead of function. begins is true
+	// if the extension is being started, also after a failure.
 	task   string
 	begins bool
-	// endpoint is what the handler of an endpoint is called with; it is nil for everything else.
+	// endpoint is the argument of an endpoint's handler; nil for everything else.
 	endpoint *endpointCall
 
-	// forget ends the watch for the end of its time, which is kept if it has begun requests that may wait at gates; nil if it has
-	// not. It belongs to whoever owns the engine.
+	// forget ends the watch for the end of its time, which is kept if it has begun requests that
+	// may wait at gates; nil if not. Only the owner of the engine uses it.
 	forget func()
 
 	state atomic.Int32
@@ -57,14 +57,14 @@ type call struct {
 	err   error
 }
 
-// signals are the channels of calls that ended. A call itself is never used again, because what it began may still
-// refer to it.
+// signals pools the channels of ended calls. A call itself is never reused, because operations that
+// it began may refer to it.
 var signals = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
-// over reports whether nobody waits for the call any more.
+// over reports whether the caller no longer waits.
 func (c *call) over() bool { return c.state.Load() >= finished }
 
-// finish answers; the call no longer belongs to the module.
+// finish ends the call, which no longer belongs to the module.
 func (c *call) finish(ok bool, err error) {
 	if c.forget != nil {
 		c.forget()
@@ -74,21 +74,22 @@ func (c *call) finish(ok bool, err error) {
 	c.done <- struct{}{}
 }
 
-// calls are the calls of a module: those that wait for the engine, and those whose function has not answered yet.
+// calls are the calls of a module: those that wait for the engine, and those whose function has not
+// answered yet.
 type calls struct {
 	m     *module
 	queue chan *call
 
-	// What follows belongs to whoever owns the engine. awaiting are the calls whose function has not answered yet, by the number that
-	// the prelude knows; next is the last number. They are swept when there are sweepAt.
+	// Only the owner of the engine uses the rest. awaiting are the calls with a pending promise, by
+	// their number in the prelude; next is the last number. They are swept when there are sweepAt.
 	awaiting map[int]*call
 	next     int
 	sweepAt  int
-	// answering is the call whose result is read at present.
+	// answering is the call whose result is being read.
 	answering *call
 }
 
-// do runs a call, or puts it into the queue, and waits for its end.
+// do runs a call, or queues it, and waits for its end.
 func (cs *calls) do(c *call) (bool, error) {
 	if !cs.direct(c) {
 		if err := c.ctx.Err(); err != nil {
@@ -112,7 +113,7 @@ func (cs *calls) do(c *call) (bool, error) {
 		if c.abandon() {
 			return false, c.ctx.Err()
 		}
-		// The engine reads the result at present, which can run code of the plugin too.
+		// The engine is reading the result, which may run code of the plugin, too.
 		select {
 		case <-c.done:
 		case <-cs.m.stuck:
@@ -124,15 +125,15 @@ func (cs *calls) do(c *call) (bool, error) {
 		}
 		<-c.done
 	case <-cs.m.stuck:
-		return false, cs.m.gone() // The engine does not come back to the call.
+		return false, cs.m.gone() // The engine does not return to the call.
 	}
 	signals.Put(c.done)
 	return c.ok, c.err
 }
 
-// direct runs a call on the goroutine of its caller, if the engine is free and nobody waits for it: handing a call over
-// to another goroutine can cost as much as the call. It reports false if the call must wait in the queue, as all do that a
-// debugger may hold.
+// direct runs a call on its caller's goroutine if the engine is free and the queue empty: passing a
+// call to another goroutine can cost as much as the call. It reports false if the call must be
+// queued, which includes all calls that a debugger may pause.
 func (cs *calls) direct(c *call) bool {
 	if cs.m.debug.target != nil || len(cs.queue) > 0 || !cs.m.owner.TryLock() {
 		return false
@@ -141,7 +142,7 @@ func (cs *calls) direct(c *call) bool {
 	if cs.m.shut || cs.m.dead.Load() != nil {
 		return false
 	}
-	// A fault in the engine costs the plugin, not the server.
+	// A fault in the engine ends the plugin, not the server.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	cs.begin(c)
 	cs.m.awaken()
@@ -152,7 +153,7 @@ func (c *call) abandon() bool {
 	return c.state.CompareAndSwap(queued, abandoned) || c.state.CompareAndSwap(running, abandoned)
 }
 
-// begin runs a call that was in the queue.
+// begin runs a queued call.
 func (cs *calls) begin(c *call) {
 	if !c.state.CompareAndSwap(queued, converting) {
 		return
@@ -174,7 +175,8 @@ func (cs *calls) begin(c *call) {
 	}
 }
 
-// ending is why a call of a module that died has no answer: its time was over before, or the module is dead.
+// ending returns why a call of a dead module has no result: it timed out before, or the module is
+// dead.
 func (cs *calls) ending(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -182,7 +184,7 @@ func (cs *calls) ending(c *call) error {
 	return cs.m.gone()
 }
 
-// sweep forgets calls that nobody waits for, whose functions may never answer.
+// sweep drops abandoned calls, whose functions may never answer.
 func (cs *calls) sweep() {
 	for id, c := range cs.awaiting {
 		if c.over() {
@@ -199,7 +201,7 @@ func (cs *calls) answer(c *call, ok bool, err error) {
 	}
 }
 
-// maxParams is the largest number of parameters.
+// maxParams is the maximum number of parameters.
 const maxParams = 8
 
 // invoke converts the arguments and calls the function.
@@ -250,7 +252,7 @@ func (cs *calls) invoke(c *call) {
 	cs.returned(c, v)
 }
 
-// returned takes what a function returned.
+// returned handles the return value of a function.
 func (cs *calls) returned(c *call, v engine.Value) {
 	if engine.IsObject(v) && !cs.m.engine.IsPromise(v) {
 		then := cs.m.engine.Get(v, cs.m.t.atom(thenName))
@@ -296,7 +298,7 @@ func (cs *calls) returned(c *call, v engine.Value) {
 	}
 }
 
-// answered is called by the prelude when a promise that is watched is settled.
+// answered is called by the prelude when a watched promise is settled.
 func (cs *calls) answered(id int, ok bool, v engine.Value) {
 	c := cs.awaiting[id]
 	if c == nil {
@@ -311,7 +313,7 @@ func (cs *calls) answered(id int, ok bool, v engine.Value) {
 	}
 }
 
-// succeed converts a result, which it takes, and ends the call.
+// succeed converts a result, which it consumes, and ends the call.
 func (cs *calls) succeed(c *call, v engine.Value) {
 	defer cs.m.engine.Free(v)
 	if !c.state.CompareAndSwap(running, finishing) {
@@ -331,7 +333,7 @@ func (cs *calls) succeed(c *call, v engine.Value) {
 	c.finish(true, nil)
 }
 
-// badResult is the error of a result that is not what it must be.
+// badResult returns the error for an invalid result.
 func (cs *calls) badResult(c *call, err error) error {
 	if mm, ok := err.(*mismatch); ok { //nolint:errorlint // never wrapped
 		return &plugin.Exception{
@@ -353,18 +355,18 @@ func (cs *calls) failWith(c *call, x *engine.Exception) {
 	cs.answer(c, false, err)
 }
 
-// thrown is the error that an exception of a call means.
+// thrown converts an exception of a call to an error.
 func (cs *calls) thrown(x *engine.Exception, c *call) error {
 	if x.Interrupted && cs.m.stopping.Load() {
 		return cs.m.gone()
 	}
 	if err := c.ctx.Err(); err != nil {
-		return err // What code throws after its call is over follows from that.
+		return err // What code throws after the end of its call is a consequence of that.
 	}
 	return cs.m.failure(x)
 }
 
-// A plan is how the parameters and the result of a method are converted.
+// A plan contains the codecs of a method's parameters and result.
 type plan struct {
 	types  []reflect.Type
 	params []codec

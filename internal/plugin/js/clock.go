@@ -12,18 +12,18 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A Clock is the time of the plugins of a host, for tests: it stands still until somebody moves it, and their timers run
-// meanwhile. Time limits of calls and of requests go by the real time.
+// A Clock is the simulated time of a host's plugins, for tests: it stands still until it is
+// advanced, and their timers run meanwhile. Time limits of calls and of requests use the real time.
 type Clock struct {
 	mu      sync.Mutex
 	now     time.Time
 	modules []*module
 }
 
-// NewClock makes a clock that shows a time.
+// NewClock returns a clock with the given time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now is what the clock shows.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,18 +48,19 @@ func (c *Clock) remove(m *module) {
 	c.modules = slices.DeleteFunc(c.modules, func(other *module) bool { return other == m })
 }
 
-// all returns the modules that live by the clock.
+// all returns the modules that use the clock.
 func (c *Clock) all() []*module {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.modules)
 }
 
-// settlePause is how long Advance waits before it looks again whether plugins still wait for something.
+// settlePause is the polling interval of Advance.
 const settlePause = time.Millisecond
 
-// Advance moves the clock. Timers that become due run in the order of their times, each at its own time, and what one of them
-// begins ends before the next runs, except as many operations as held returns: those end when the caller lets them.
+// Advance advances the clock. Due timers run in order, each at its own time, and the operations
+// that one begins end before the next runs, except as many as held returns: those end when the
+// caller allows it.
 func (c *Clock) Advance(ctx context.Context, d time.Duration, held func() int) error {
 	target := c.Now().Add(d)
 	for {
@@ -77,8 +78,8 @@ func (c *Clock) Advance(ctx context.Context, d time.Duration, held func() int) e
 	return nil
 }
 
-// Waits waits until plugins wait for nothing but what is held, and reports whether calls of them are in progress even so: those
-// wait for timers, or for what the caller does.
+// Waits waits until plugins wait only for what is held, and reports whether calls of them are still
+// running: those wait for timers, or for the caller.
 func (c *Clock) Waits(ctx context.Context, held func() int) (bool, error) {
 	if err := c.settle(ctx, held); err != nil {
 		return false, err
@@ -92,7 +93,8 @@ func (c *Clock) Waits(ctx context.Context, held func() int) (bool, error) {
 	return calls > 0, nil
 }
 
-// next is the module with the timer that is due first, and when; nil if there is none up to a time.
+// next returns the module with the first due timer, and its time; nil if there is none up to a
+// time.
 func (c *Clock) next(until time.Time) (first *module, when time.Time) {
 	for _, m := range c.all() {
 		m.owner.Lock()
@@ -109,7 +111,7 @@ func (c *Clock) next(until time.Time) (first *module, when time.Time) {
 	return first, when
 }
 
-// settle waits until plugins wait for nothing but what is held.
+// settle waits until plugins wait only for what is held.
 func (c *Clock) settle(ctx context.Context, held func() int) error {
 	for {
 		waiting := -held()
@@ -131,7 +133,7 @@ func (c *Clock) settle(ctx context.Context, held func() int) error {
 	}
 }
 
-// now is the time for the plugin.
+// now returns the plugin's time.
 func (ts *timers) now() time.Time {
 	if c := ts.m.host.opts.Clock; c != nil {
 		return c.Now()
@@ -139,7 +141,7 @@ func (ts *timers) now() time.Time {
 	return time.Now()
 }
 
-// fireNow runs the timers that are due on the goroutine of whoever moves the clock.
+// fireNow runs due timers on the goroutine that advances the clock.
 func (ts *timers) fireNow() {
 	ts.m.own(func() {
 		if !ts.m.shut {
@@ -149,7 +151,7 @@ func (ts *timers) fireNow() {
 	})
 }
 
-// nowFunction is what Date asks, in milliseconds.
+// nowFunction returns the time for Date, in milliseconds.
 func (ts *timers) nowFunction(engine.Value, []engine.Value) (engine.Value, error) {
 	return engine.Number(float64(ts.now().UnixMilli())), nil
 }

@@ -14,15 +14,17 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A codec converts the values of one Go type. It is made once for each type, from its declaration, and is the same for
-// all plugins: it refers to property names by their number in the table of names, and each translator has the atoms of
-// its engine under the same numbers.
+// A codec converts values of one Go type. It is created once for each type and shared by all
+// plugins: it refers to property names by their number in a global table, and each translator has
+// the atoms of its engine under the same numbers.
 type codec interface {
-	// to makes a JavaScript value of the Go value p; the value stands for a pending exception if that failed.
+	// to converts the Go value p to a JavaScript value; on failure the value stands for a pending
+	// exception.
 	to(t *translator, p reflect.Value) engine.Value
-	// from stores a JavaScript value, which is neither undefined nor null, in the Go value p, which is addressable.
+	// from converts a JavaScript value, which is neither undefined nor null, to the Go value p,
+	// which is addressable.
 	from(t *translator, v engine.Value, p reflect.Value) error
-	// empty reports whether the Go value p is what "omitempty" omits.
+	// empty reports whether "omitempty" omits p.
 	empty(p reflect.Value) bool
 }
 
@@ -51,7 +53,7 @@ func name(s string) int {
 	return n
 }
 
-// late stands for the codec of a type that refers to itself, while it is made.
+// late is the placeholder for the codec of a recursive type while it is created.
 type late struct{ codec }
 
 var (
@@ -125,15 +127,16 @@ type translator struct {
 	// fields has, for each struct and message, its fields by atom.
 	fields map[codec]map[engine.Atom]int
 	digits [24]byte
-	// shapes are the orders of properties that objects have had, and templates are objects that keep them known.
+	// shapes are the property orders that objects have had, and templates are objects that keep
+	// them alive.
 	shapes    map[uint64]bool
 	templates []engine.Value
-	// depth, parts and bytes bound the value that is read at present.
+	// depth, parts and bytes are the limits of the value being read.
 	depth, parts, bytes int
 }
 
-// What a plugin hands over may contain itself, or the same part a million times, so both are bounded, and so are the texts and
-// bytes in it: whoever gets it next copies them, too.
+// A plugin's value may contain itself, or the same part a million times, so depth and parts are
+// limited, and so are the texts and bytes in it, because they are copied.
 const (
 	maxDepth = 100
 	maxParts = 1 << 20
@@ -146,7 +149,7 @@ func (t *translator) read(c codec, v engine.Value, p reflect.Value) error {
 	return c.from(t, v, p)
 }
 
-// take counts bytes of what is read.
+// take counts bytes of the value being read.
 func (t *translator) take(n int) error {
 	if n > t.bytes {
 		return mismatchf("the value has more than %d bytes", maxBytes)
@@ -164,7 +167,7 @@ func (t *translator) readText(v engine.Value) (string, error) {
 	return s, t.take(n)
 }
 
-// enter is called for each object and each array that is read, leave at its end.
+// enter is called at the beginning of each object and each array being read, leave at its end.
 func (t *translator) enter() error {
 	if t.depth++; t.depth > maxDepth {
 		return mismatchf("the value is deeper than %d levels", maxDepth)
@@ -174,7 +177,7 @@ func (t *translator) enter() error {
 
 func (t *translator) leave() { t.depth-- }
 
-// part is called for each element of what is read.
+// part is called for each element being read.
 func (t *translator) part() error {
 	if t.parts++; t.parts > maxParts {
 		return mismatchf("the value has more than %d parts", maxParts)
@@ -186,7 +189,7 @@ func newTranslator(e *engine.Functions) *translator {
 	return &translator{Functions: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
 }
 
-// atom returns the atom of a name, 0 with an exception that is pending if there is no memory for it.
+// atom returns the atom of a name, or 0 with a pending exception if memory is exhausted.
 func (t *translator) atom(n int) engine.Atom {
 	if n < len(t.atoms) && t.atoms[n] != 0 {
 		return t.atoms[n]
@@ -201,17 +204,17 @@ func (t *translator) atom(n int) engine.Atom {
 	return t.atoms[n]
 }
 
-// maxShapes bounds how many orders of properties are kept.
+// maxShapes is how many property orders are kept.
 const maxShapes = 256
 
-// A shape is the order in which an object gets its properties, as a number.
+// A shape is the order of an object's properties, as a number.
 type shape uint64
 
 func (s shape) with(name int) shape { return (s ^ shape(name+1)) * 1099511628211 }
 
-// known makes sure that the engine knows an order of properties. It forgets one with the last object that has it, and
-// making it anew for each argument costs more than all the rest of making an object; so it is given objects to keep, one
-// for each step.
+// known keeps a property order alive in the engine. The engine drops it with the last object that
+// has it, and recreating it for each argument costs more than the rest of creating an object; so it
+// keeps template objects, one for each step.
 func (t *translator) known(s shape, obj engine.Value) {
 	if t.shapes[uint64(s)] || len(t.shapes) >= maxShapes {
 		return
@@ -235,7 +238,7 @@ func (t *translator) known(s shape, obj engine.Value) {
 	})
 }
 
-// close gives the templates and the atoms up.
+// close frees the templates and the atoms.
 func (t *translator) close() {
 	for _, v := range t.templates {
 		t.Free(v)
@@ -249,7 +252,7 @@ func (t *translator) close() {
 	t.atoms = nil
 }
 
-// toJS converts an argument; nil is undefined.
+// toJS converts an argument; nil becomes undefined.
 func (t *translator) toJS(c codec, typ reflect.Type, v any) engine.Value {
 	if v == nil {
 		return engine.Undefined
@@ -269,7 +272,7 @@ func (t *translator) toJS(c codec, typ reflect.Type, v any) engine.Value {
 	return c.to(t, p)
 }
 
-// A mismatch is a value of a plugin that is not what it must be.
+// A mismatch is an invalid value of a plugin.
 type mismatch struct {
 	path string
 	text string
@@ -282,17 +285,17 @@ func (m *mismatch) Error() string {
 	return m.path + ": " + m.text
 }
 
-// mismatchf makes a mismatch of the value itself; those who hold the value add where it is.
+// mismatchf returns a mismatch of the value itself; the callers add its location.
 func mismatchf(format string, args ...any) error {
 	return &mismatch{text: fmt.Sprintf(format, args...)}
 }
 
-// expected is the mismatch of a value of another kind.
+// expected returns the mismatch for a value of another kind.
 func (t *translator) expected(what string, v engine.Value) error {
 	return mismatchf("%s is expected, not %s", what, t.TypeOf(v))
 }
 
-// at adds where a mismatch is.
+// at adds a location to a mismatch.
 func at(err error, where string) error {
 	if m, ok := err.(*mismatch); ok { //nolint:errorlint // never wrapped
 		if m.path != "" && m.path[0] != '[' {

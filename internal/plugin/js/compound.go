@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// pointerCodec is for what may be missing.
+// pointerCodec converts optional values.
 type pointerCodec struct {
 	typ  reflect.Type
 	elem codec
@@ -263,7 +263,7 @@ func (c *structCodec) to(t *translator, p reflect.Value) engine.Value {
 	return obj
 }
 
-// table is the fields by atom, nil if there is no memory for the atoms.
+// table returns the fields by atom, or nil if memory is exhausted.
 func (c *structCodec) table(t *translator) map[engine.Atom]int {
 	if m := t.fields[c]; m != nil {
 		return m
@@ -312,7 +312,7 @@ func (c *structCodec) from(t *translator, v engine.Value, p reflect.Value) error
 	return err
 }
 
-// unknown is the mismatch of a property that a type does not have.
+// unknown returns the mismatch for an unknown property.
 func (t *translator) unknown(a engine.Atom, typ string, known []string) error {
 	hint := strings.Join(known, ", ")
 	if len(known) > 20 {
@@ -324,7 +324,7 @@ func (t *translator) unknown(a engine.Atom, typ string, known []string) error {
 	return at(mismatchf("%s has no such field; it has: %s", typ, hint), t.AtomText(a))
 }
 
-// anyCodec is for values whose type is known only when they are there.
+// anyCodec converts values without a static type.
 type anyCodec struct{}
 
 func (anyCodec) empty(p reflect.Value) bool { return p.IsNil() }
@@ -344,7 +344,7 @@ func (t *translator) anyToJS(v any) engine.Value {
 	case nil:
 		return engine.Null
 	case json.Number:
-		// A number of JSON text that a JavaScript number would change stays text.
+		// A number of JSON that a JavaScript number cannot represent stays text.
 		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && (n > 1<<53-1 || n < -(1<<53-1)) {
 			return t.String(string(v))
 		}
@@ -370,7 +370,7 @@ func (t *translator) anyToJS(v any) engine.Value {
 
 // anyFromJS reads a whole value of any kind.
 func (t *translator) anyFromJS(v engine.Value) (any, error) {
-	t.depth, t.parts, t.bytes = 0, 0, math.MaxInt // Whoever asks for any value bounds it.
+	t.depth, t.parts, t.bytes = 0, 0, math.MaxInt // The caller limits it.
 	return t.readAny(v)
 }
 

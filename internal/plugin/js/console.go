@@ -10,21 +10,21 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A console brings what a plugin writes to the log, and to debuggers.
+// A console passes a plugin's output to the log, and to debuggers.
 type console struct {
 	m *module
-	// lines bound how much the plugin logs.
+	// lines limits the plugin's log lines.
 	lines *plugin.Lines
 }
 
-// maxLine is how many bytes of a line that a plugin writes are kept.
+// maxLine is the maximum length of a logged line in bytes.
 const maxLine = 4096
 
 var levels = map[string]slog.Level{
 	"error": slog.LevelError, "warn": slog.LevelWarn, "info": slog.LevelInfo, "debug": slog.LevelDebug,
 }
 
-// write logs a line of the plugin: strings as they are, everything else as people want to see it.
+// write logs a line of the plugin: strings unchanged, other values formatted.
 func (co *console) write(this engine.Value, args []engine.Value) (engine.Value, error) {
 	if co.m.debug.target != nil {
 		co.m.debug.target.Console(consoleTypes[co.m.t.text(args[0])], args[1:])
@@ -35,13 +35,13 @@ func (co *console) write(this engine.Value, args []engine.Value) (engine.Value, 
 // consoleTypes are the names of levels for debuggers.
 var consoleTypes = map[string]string{"error": "error", "warn": "warning", "info": "info", "debug": "debug"}
 
-// tell tells debuggers of a call of the console: its kind and its arguments.
+// tell passes a call of the console to debuggers: its kind and its arguments.
 func (co *console) tell(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	co.m.debug.target.Console(co.m.t.text(args[0]), args[1:])
 	return engine.Undefined, nil
 }
 
-// say writes what the console is told to the log.
+// say logs a call of the console.
 func (co *console) say(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	level := levels[co.m.t.text(args[0])]
 	if !co.m.log.Enabled(co.m.ctx, level) || !co.lines.Take(co.m.log) {

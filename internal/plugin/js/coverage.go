@@ -11,36 +11,38 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// A Coverage counts how often the lines of plugins run, in the sources that their authors wrote. Several hosts may use one.
+// A Coverage counts how often the lines of plugins run, in their authors' sources. Several hosts
+// may share one.
 type Coverage struct {
 	counter *inspector.Coverage
 
 	mu sync.Mutex
-	// maps are the source maps of scripts that have one.
+	// maps are the source maps of scripts.
 	maps map[*inspector.Covered]*sourceMap
 }
 
-// NewCoverage makes a coverage of nothing. The caller must close it.
+// NewCoverage returns an empty coverage. The caller must close it.
 func NewCoverage() *Coverage {
 	return &Coverage{counter: inspector.NewCoverage(), maps: map[*inspector.Covered]*sourceMap{}}
 }
 
-// Close frees what the coverage needs while plugins are loaded. The counts stay.
+// Close frees what the coverage needs while plugins are loaded. The counts stay valid.
 func (c *Coverage) Close() { c.counter.Close() }
 
-// Lines returns how often each line with a statement ran, by file and number. A file is a path below the folder that the host
-// was given, with slashes.
+// Lines returns how often each line with a statement ran, by file and number. A file is a
+// slash-separated path relative to the host's CoverageDir.
 func (c *Coverage) Lines() map[string]map[int]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Of the statements in one line, the one that ran most often counts; what several engines ran is added up by the counter.
+	// Of several statements in a line the highest count is used; the counter has added up the
+	// engines.
 	perScript := map[*inspector.Covered]map[string]map[int]int{}
 	c.counter.Each(func(s *inspector.Covered, at inspector.Statement, count int) {
 		file, line := s.File, at.Line
 		if m := c.maps[s]; m != nil {
 			name, sourceLine, _, ok := m.source(at.Line, at.Column)
 			if !ok {
-				return // The bundler made it.
+				return // The bundler created it.
 			}
 			file, line = path.Join(path.Dir(s.File), name), sourceLine
 		}
@@ -68,12 +70,13 @@ func (c *Coverage) Lines() map[string]map[int]int {
 	return all
 }
 
-// cover returns the code that runs for a script if its lines are counted. One that cannot be prepared runs as it is.
+// cover returns the instrumented code of a script if its lines are counted. A script that cannot be
+// instrumented runs unchanged.
 func (ss *scripts) cover(name, code string, isModule bool) string {
 	c := ss.m.host.opts.Coverage
 	s, err := c.counter.Add(path.Join(ss.m.host.opts.CoverageDir, name), code, isModule)
 	if err != nil {
-		return code // The engine says what is wrong with it.
+		return code // The engine reports what is wrong with it.
 	}
 	if found := ss.maps[name]; found != nil && found.data != nil {
 		c.mu.Lock()
@@ -87,7 +90,7 @@ func (ss *scripts) cover(name, code string, isModule bool) string {
 	return s.Code
 }
 
-// uncovered translates the places in a text from code with probes to the script.
+// uncovered translates positions in a text from instrumented code to the script.
 func (ss *scripts) uncovered(text string) string {
 	if len(ss.covered) == 0 {
 		return text

@@ -20,8 +20,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// algorithms are the hash functions by their names without punctuation. The old ones are there because other services
-// ask for them.
+// algorithms are the hash functions by name without punctuation. Obsolete ones are included because
+// other services require them.
 var algorithms = map[string]func() hash.Hash{
 	"MD5": md5.New, "SHA1": sha1.New, "SHA224": sha256.New224, "SHA256": sha256.New, "SHA384": sha512.New384, "SHA512": sha512.New,
 }
@@ -34,7 +34,7 @@ func algorithm(name string) (func() hash.Hash, error) {
 	return f, nil
 }
 
-// crypto are what the global crypto is made of.
+// crypto returns the functions of the global crypto.
 func (l *library) crypto() map[string]engine.Func {
 	return map[string]engine.Func{
 		"subtle": l.subtle,
@@ -80,7 +80,7 @@ func (l *library) crypto() map[string]engine.Func {
 	}
 }
 
-// digest is bytes, or text if an encoding is given.
+// digest returns bytes, or text if an encoding is given.
 func (l *library) digest(b []byte, encoding engine.Value) (engine.Value, error) {
 	switch l.t.text(encoding) {
 	case "hex":

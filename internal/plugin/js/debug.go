@@ -13,17 +13,17 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// debuggee is a module as debuggers see it.
+// debuggee is a module as the target of debuggers.
 type debuggee struct {
 	m *module
-	// server is where debuggers attach, nil if they cannot; waits says that calls wait for one.
+	// server is where debuggers attach, nil if they cannot; waits is true if calls wait for one.
 	server *inspector.Server
 	waits  bool
-	// target is what debuggers attach to, in debug mode only.
+	// target is the debuggers' target, only in debug mode.
 	target *inspector.Target
 }
 
-// open finds where debuggers attach to the module, if they can.
+// open determines where debuggers attach to the module, if they can.
 func (d *debuggee) open(ctx context.Context, src plugin.Source) (err error) {
 	o := d.m.host.opts
 	if o.Inspector != nil && (len(o.Debugged) == 0 || slices.Contains(o.Debugged, path.Base(d.m.name))) {
@@ -54,7 +54,7 @@ func (m *module) Debugger() plugin.Debugger {
 	return plugin.Debugger{Address: m.debug.target.Address(), Link: m.debug.target.Link(), Configured: m.debug.waits}
 }
 
-// attach lets debuggers attach to the module.
+// attach allows debuggers to attach to the module.
 func (d *debuggee) attach() {
 	d.target = d.server.Add(inspector.Plugin{
 		Title: d.m.name, Engine: d.m.engine, Closing: d.m.closing, Loads: d.waitsToLoad(), Free: !d.waits,
@@ -66,15 +66,15 @@ func (d *debuggee) attach() {
 				}
 			})
 		},
-		// The time in which the debugger held a turn that belongs to no call does not count either.
+		// A debugger's pause of a turn without call does not count either.
 		Resumed: func() { d.m.turns.limit = time.Time{} },
 	})
 }
 
-// probeMemory is how many times the memory of a plugin the same plugin with probes may have.
+// probeMemory is how many times its memory limit a plugin with probes may use.
 const probeMemory = 8
 
-// memoryLimit is how many bytes the engine may hold. Probes do not count.
+// memoryLimit is the engine's memory limit in bytes. Probes do not count.
 func (m *module) memoryLimit() int64 {
 	if m.debug.possible() || m.host.opts.Coverage != nil {
 		return probeMemory * m.host.opts.MemoryLimit
@@ -82,13 +82,15 @@ func (m *module) memoryLimit() int64 {
 	return m.host.opts.MemoryLimit
 }
 
-// hold waits until a debugger lets a call run. The clock of the call stands while a debugger holds it.
+// hold waits until a debugger allows a call to run. The clock of the call is stopped while a
+// debugger pauses it.
 func (d *debuggee) hold(ctx context.Context) (leave func(), err error) {
 	leave, err = d.target.Call(ctx, holdOf(ctx))
 	return leave, d.unheld(ctx, err)
 }
 
-// holdLoad waits until a debugger lets the first line of the plugin run, if the host is to wait that early.
+// holdLoad waits until a debugger allows the plugin's first line to run, if the host is configured
+// to.
 func (d *debuggee) holdLoad(ctx context.Context) (leave func(), err error) {
 	if d.target == nil || !d.waitsToLoad() {
 		return func() {}, nil
@@ -97,10 +99,10 @@ func (d *debuggee) holdLoad(ctx context.Context) (leave func(), err error) {
 	return leave, d.unheld(ctx, err)
 }
 
-// serve does what debuggers ask for while the plugin is loaded and waits for something.
+// serve serves debuggers' requests while the plugin is being loaded and waits.
 func (d *debuggee) serve() { d.m.turns.run(nil, d.target.Serve) }
 
-// tasks tells that debuggers ask for something; it is nil if none can.
+// tasks signals requests of debuggers; nil if there can be none.
 func (d *debuggee) tasks() <-chan struct{} {
 	if d.target == nil {
 		return nil
@@ -108,7 +110,7 @@ func (d *debuggee) tasks() <-chan struct{} {
 	return d.target.Tasks()
 }
 
-// holdOf returns what stops the clock of a call, nil if it has none.
+// holdOf returns the function that stops the clock of a call, nil if it has none.
 func holdOf(ctx context.Context) func() func() {
 	if h := plugin.HeldOf(ctx); h != nil {
 		return h.Hold
@@ -116,7 +118,7 @@ func holdOf(ctx context.Context) func() func() {
 	return nil
 }
 
-// unheld is what the error of waiting for a debugger means for the call.
+// unheld converts an error of waiting for a debugger to the error of the call.
 func (d *debuggee) unheld(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, inspector.ErrRetired):
@@ -127,7 +129,8 @@ func (d *debuggee) unheld(ctx context.Context, err error) error {
 	return err
 }
 
-// Retire lets go of the calls that wait for a debugger or are paused, because the module goes away.
+// Retire releases the calls that wait for a debugger or are paused, because the module is being
+// removed.
 func (m *module) Retire() {
 	if m.debug.target != nil {
 		m.debug.target.Retire()

@@ -12,10 +12,10 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// An endpointCall is what the handler of an endpoint is called with.
+// An endpointCall contains the arguments of an endpoint's handler.
 type endpointCall struct {
 	request *plugin.EndpointRequest
-	// output takes the answer; it is nil if the answer is JSON.
+	// output receives the response; nil if it is JSON.
 	output plugin.EndpointOutput
 }
 
@@ -57,7 +57,7 @@ func (ld *loading) readEndpoints(class engine.Value, x *extension) error {
 	return nil
 }
 
-// textPlan is how the answer of an endpoint is read: as JSON text.
+// textPlan reads the result of an endpoint as JSON text.
 var textPlan = &plan{result: mustCodec(reflect.TypeFor[string]())}
 
 func mustCodec(t reflect.Type) codec {
@@ -87,8 +87,8 @@ func (x *extension) serveEndpoint(ctx context.Context, args []any, result any) (
 	return ok, err
 }
 
-// endpointArguments are those of the function of the prelude that calls a handler: the handler, the request, and the
-// function that sends a part of the answer, if there is one.
+// endpointArguments sets the arguments of the prelude's function that calls a handler: the handler,
+// the request, and the function that sends a part of the response, if there is one.
 func (cs *calls) endpointArguments(c *call, argv []engine.Value) (n int, ok bool) {
 	r := c.endpoint.request
 	request := map[string]any{"query": r.Query, "ip": r.IP, "requestId": r.RequestID}
@@ -109,7 +109,8 @@ func (cs *calls) endpointArguments(c *call, argv []engine.Value) (n int, ok bool
 	return 3, true
 }
 
-// writeEndpoint sends a part of an answer. It answers with a promise of when the caller has taken it.
+// writeEndpoint returns a function that sends a part of a response and returns a promise for its
+// acceptance by the caller.
 func (cs *calls) writeEndpoint(c *call) engine.Func {
 	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 		var chunk []byte

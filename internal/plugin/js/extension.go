@@ -18,7 +18,7 @@ type extension struct {
 	points  []*plugin.Point
 	methods map[*plugin.Method]method
 	hooks   map[plugin.Hook]method
-	// listeners are called when the extension was started.
+	// listeners are called after the extension was started.
 	listeners map[*plugin.Listener]method
 	schedules plugin.Schedules
 	endpoints []*plugin.Endpoint
@@ -32,7 +32,7 @@ type method struct {
 	label    string
 }
 
-// hookNames are the names of each hook; the first that is there counts.
+// hookNames are the names of each hook, in order of precedence.
 var hookNames = map[plugin.Hook][]string{
 	plugin.Start:  {"start", "onStarted"},
 	plugin.Pause:  {"pause", "onPaused"},
@@ -114,7 +114,7 @@ func (x *extension) Call(ctx context.Context, m *plugin.Method, args []any, resu
 	return x.do(&call{ctx: ctx, extension: x, point: m.Point, function: f.function, plan: f.plan, label: f.label, args: args, result: result})
 }
 
-// do is the one way into the functions of a plugin.
+// do calls a function of the plugin. All calls go through it.
 func (x *extension) do(c *call) (bool, error) {
 	if x.module.debug.target != nil {
 		leave, err := x.module.debug.hold(c.ctx)

@@ -14,10 +14,10 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// preludeName is the file name of the prelude in stack traces, from which it is removed.
+// preludeName is the file name of the prelude, whose frames are removed from stack traces.
 const preludeName = "<prelude>"
 
-// failure is the error that an exception means: what the plugin refuses with, or what went wrong in it.
+// failure converts an exception to an error: the plugin's refusal, or a failure.
 func (m *module) failure(x *engine.Exception) error {
 	if engine.IsObject(x.Value) && m.engine.Instance(x.Value, m.globals.appErrors) {
 		code, _ := engine.AsNumber(m.t.property(x.Value, "code"))
@@ -34,10 +34,10 @@ func (m *module) failure(x *engine.Exception) error {
 	return m.exception(x)
 }
 
-// frame is a line of a stack trace with a position.
+// frame matches a line of a stack trace with a position.
 var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(.+:\d+(?::\d+)?)\)?$`)
 
-// exception is an exception as the author of the plugin reads it.
+// exception formats an exception for the author of the plugin.
 func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	r := &plugin.Exception{Message: x.Message}
 	m.exhausted = m.exhausted || strings.Contains(x.Message, "out of memory")
@@ -65,7 +65,7 @@ func (m *module) exception(x *engine.Exception) *plugin.Exception {
 	return r
 }
 
-// hints explain names that plugins miss.
+// hints explain missing names.
 var hints = map[string]string{
 	"require":    nodeHint,
 	"process":    nodeHint,
@@ -90,7 +90,7 @@ func undefinedName(message string) (string, bool) {
 	return strings.Trim(s, "'"), ok
 }
 
-// position is where a function or a class is.
+// position returns the position of a function or a class.
 func (m *module) position(f engine.Value) string {
 	if !m.engine.IsFunction(f) {
 		return m.name
@@ -109,7 +109,7 @@ func (m *module) position(f engine.Value) string {
 	return m.scripts.authored(s)
 }
 
-// lineOf is the line in a position, or 0.
+// lineOf returns the line of a position, or 0.
 func lineOf(location string) int {
 	parts := strings.Split(location, ":")
 	for _, p := range parts[1:] {
@@ -120,7 +120,7 @@ func lineOf(location string) int {
 	return 0
 }
 
-// errorValue is what a plugin catches when a function of the server fails.
+// errorValue returns the exception for a failed function of the server.
 func (m *module) errorValue(err error) engine.Value {
 	if e, ok := errors.AsType[*apierr.Error](err); ok && engine.IsObject(m.globals.appErrors) {
 		reason := m.engine.String(e.Reason)

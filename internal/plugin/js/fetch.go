@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/telemetry"
 )
 
-// A response is what a request of a plugin got.
+// A response is the response to a plugin's request.
 type response struct {
 	status     int
 	statusText string
@@ -25,39 +25,40 @@ type response struct {
 	redirected bool
 	headers    [][2]string
 	body       []byte
-	// stream is set in the place of body if the plugin reads the body bit by bit.
+	// stream is set instead of body if the plugin reads the body incrementally.
 	stream *stream
 }
 
-// A request is what a plugin asks for.
+// A request is a plugin's HTTP request.
 type request struct {
 	url, method string
 	headers     [][2]string
 	body        []byte
 	timeout     time.Duration
-	// waited is how much of the timeout is over already.
+	// waited is the part of the timeout that has passed.
 	waited   time.Duration
 	redirect string
-	// stream asks for the body bit by bit, events for that of answers that need not end.
+	// stream requests incremental reading of the body, events of an endless one.
 	stream, events bool
-	// trace is the context of the call that the request belongs to, if traces are made; nil is none.
+	// trace is the context of the request's call for tracing; nil means none.
 	trace context.Context
 }
 
-// network is what a plugin has of the network: requests of fetch, streams and WebSockets.
+// network contains the network functions of a plugin: fetch, streams and WebSockets.
 type network struct {
 	m *module
-	// aborts end the requests that the plugin can abort, by their ids.
+	// aborts are the cancel functions of the plugin's requests by id.
 	aborts map[float64]context.CancelFunc
-	// streams are the answers that the plugin reads bit by bit, by the ids of their requests; sockets are its WebSockets.
+	// streams are the responses that the plugin reads incrementally, by request id; sockets are its
+	// WebSockets.
 	streams map[float64]*stream
 	sockets map[float64]*socket
 }
 
-// errAborted is the end of a request that the plugin does not want any more. It sees the reason that it gave itself.
+// errAborted means that the plugin aborted a request. The plugin sees its own reason.
 var errAborted = errors.New("the request was aborted")
 
-// abortFetch ends a request, or the stream of its answer, by its id. It may have ended.
+// abortFetch cancels a request, or the stream of its response, by id. It may have ended.
 func (n *network) abortFetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(argument(args, 0))
 	if abort := n.aborts[id]; abort != nil {
@@ -68,8 +69,8 @@ func (n *network) abortFetch(_ engine.Value, args []engine.Value) (engine.Value,
 	return engine.Undefined, nil
 }
 
-// fetch sends a request: URL, method, headers, body, timeout in milliseconds, what to do with redirects, an id by which it can be
-// aborted, and whether the body is read bit by bit.
+// fetch sends a request: URL, method, headers, body, timeout in milliseconds, redirect mode, an id
+// for aborting it, and whether the body is read incrementally.
 func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	r := request{url: n.m.t.text(args[0]), method: n.m.t.text(args[1]), redirect: n.m.t.text(args[5]), events: true}
 	ms, _ := engine.AsNumber(args[4])
@@ -138,7 +139,7 @@ func (n *network) fetch(_ engine.Value, args []engine.Value) (engine.Value, erro
 	return promise, nil
 }
 
-// sendWhenFree sends a request that began at some time when it may connect to its host.
+// sendWhenFree sends a request, whose timeout began at begin, once it may connect to its host.
 func (n *network) sendWhenFree(ctx context.Context, client *http.Client, r request, begin time.Time) (*response, error) {
 	wait, cancel := context.WithDeadlineCause(ctx, begin.Add(r.timeout), r.late())
 	defer cancel()
@@ -151,10 +152,10 @@ func (n *network) sendWhenFree(ctx context.Context, client *http.Client, r reque
 	return n.m.host.send(tellConnected(ctx, connected), client, r)
 }
 
-// late is the error of a request that took too long.
+// late returns the time-out error of a request.
 func (r *request) late() error { return fmt.Errorf("no answer within %s", r.timeout) }
 
-// hostOf is the host of a URL with its port, as far as it has one.
+// hostOf returns the host of a URL with its port, if any.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -185,10 +186,10 @@ func (n *network) responseValue(res *response) engine.Value {
 	return v
 }
 
-// maxRedirects is how many redirects a request follows.
+// maxRedirects is the maximum number of redirects of a request.
 const maxRedirects = 10
 
-// send sends a request and reads the answer, all of it unless it is a stream.
+// send sends a request and reads the response, completely unless it is a stream.
 func (h *Host) send(ctx context.Context, by *http.Client, r request) (_ *response, err error) {
 	u, err := url.Parse(r.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -253,7 +254,7 @@ func (h *Host) send(ctx context.Context, by *http.Client, r request) (_ *respons
 	return out, nil
 }
 
-// readAll reads the body of an answer to its end.
+// readAll reads the whole body of a response.
 func (h *Host) readAll(ctx context.Context, body io.ReadCloser) ([]byte, error) {
 	defer body.Close()
 	data, err := io.ReadAll(io.LimitReader(body, h.opts.ResponseLimit+1))
@@ -266,7 +267,7 @@ func (h *Host) readAll(ctx context.Context, body io.ReadCloser) ([]byte, error) 
 	return data, nil
 }
 
-// reason is why a request failed, without what the caller of fetch knows already.
+// reason returns why a request failed, without what the caller of fetch knows.
 func reason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

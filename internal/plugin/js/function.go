@@ -10,20 +10,20 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A Function is a function of whoever made the host, for scripts that belong to it, such as the tests of a plugin. It runs on a
-// goroutine of its own; the script gets a promise.
+// A Function is a function of the host's owner, for its own scripts, such as tests of a plugin. It
+// runs in its own goroutine; the script gets a promise.
 type Function struct {
 	Params []reflect.Type
 	// Result is nil if there is none.
 	Result reflect.Type
-	// Do gets a value for each parameter, the zero value for one that is missing. ctx ends with the script.
+	// Do gets a value for each parameter, zero for missing ones. ctx ends with the script.
 	Do func(ctx context.Context, args []any) (any, error)
 }
 
-// functionsName is the global object that has the functions. A script that hands it out to nobody deletes it.
+// functionsName is the global object with the functions. A script that keeps it private deletes it.
 const functionsName = "__app_functions"
 
-// installFunctions puts the functions of the host into the engine, if there are any.
+// installFunctions adds the functions of the host to the engine, if there are any.
 func (gl *globals) installFunctions() error {
 	if len(gl.m.host.opts.Functions) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (gl *globals) installFunctions() error {
 	return nil
 }
 
-// callable makes what the engine calls of a function.
+// callable returns the engine's function for a Function.
 func (gl *globals) callable(name string, f *Function) (engine.Func, error) {
 	params := make([]codec, len(f.Params))
 	var result codec

@@ -11,23 +11,24 @@ import (
 	"time"
 )
 
-// maxConnecting is how many requests of one plugin to one host may be without a connection at once. Names to look up,
-// handshakes and their timers keep all processors of the server busy if a plugin begins a thousand at once; requests
-// that have a connection only wait.
+// maxConnecting is how many requests of one plugin to one host may be connecting. A thousand name
+// look-ups, handshakes and their timers at once would occupy all processors; connected requests
+// only wait.
 const maxConnecting = 8
 
-// maxAsking is how many operations of the server one plugin may have under way at once: calls of app.api, notifications,
-// and reads and writes of app.storage.
+// maxAsking is how many server operations one plugin may have running: calls of app.api,
+// notifications, and reads and writes of app.storage.
 const maxAsking = 8
 
-// freshTime is how long an operation of the server is fresh. One that takes longer most likely waits, and keeps no processor
-// busy. A plugin may have one fresh operation fewer than there are processors: with more, requests of others would have to wait.
+// freshTime is how long a server operation is fresh. A slower one most likely waits, without using
+// a processor. A plugin may have one fresh operation fewer than there are processors; more would
+// delay the requests of others.
 const freshTime = 5 * time.Millisecond
 
-// errCallOver is the end of a request that waited for its turn until the call that began it ran out of time.
+// errCallOver means that a request waited for its turn until the call that began it timed out.
 var errCallOver = errors.New("the call that began the request took too long")
 
-// A gate lets a number of requests in at once. More wait in the order in which they came.
+// A gate admits a limited number of requests. Further ones wait in order.
 type gate struct {
 	mu      sync.Mutex
 	free    int
@@ -37,24 +38,25 @@ type gate struct {
 // A turn is the place of a request at a gate.
 type turn struct {
 	gate *gate
-	// come is closed when the request may go in.
+	// come is closed when the request may proceed.
 	come chan struct{}
 
-	// Requests for which no goroutine waits have these instead: start is called when the request may go in, end when it will not,
-	// because the call that it belongs to ran out of time or because it was withdrawn. owner is nil if it belongs to none.
+	// Requests without a waiting goroutine use these instead: start is called when the request may
+	// proceed, end if it will not, because its call timed out or it was withdrawn. owner is its
+	// call; nil if there is none.
 	start func()
 	end   func(why error)
 	owner *call
 }
 
-// join takes the next place at the gate. The caller must leave it.
+// join queues at the gate. The caller must call leave.
 func (g *gate) join() *turn {
 	t := &turn{gate: g, come: make(chan struct{})}
 	g.enter(t)
 	return t
 }
 
-// enter takes the next place at the gate for a turn.
+// enter queues a turn at the gate.
 func (g *gate) enter(t *turn) {
 	g.mu.Lock()
 	free := g.free > 0
@@ -69,7 +71,7 @@ func (g *gate) enter(t *turn) {
 	}
 }
 
-// arrive lets the request of a turn in.
+// arrive lets the request of a turn proceed.
 func (t *turn) arrive() {
 	if t.start != nil {
 		t.start()
@@ -78,17 +80,17 @@ func (t *turn) arrive() {
 	}
 }
 
-// expire ends the turns of a call that wait.
+// expire ends the waiting turns of a call.
 func (g *gate) expire(owner *call) {
 	g.remove(func(t *turn) bool { return t.owner == owner }, errCallOver)
 }
 
-// withdraw ends the turn if it waits.
+// withdraw ends the turn if it is waiting.
 func (t *turn) withdraw(why error) {
 	t.gate.remove(func(other *turn) bool { return other == t }, why)
 }
 
-// remove ends turns that wait and have no goroutine.
+// remove ends waiting turns without a goroutine.
 func (g *gate) remove(which func(*turn) bool, why error) {
 	var removed []*turn
 	g.mu.Lock()
@@ -112,7 +114,7 @@ func (g *gate) isAwaited() bool {
 	return len(g.waiting) > 0
 }
 
-// hasCome reports whether the request may go in.
+// hasCome reports whether the request may proceed.
 func (t *turn) hasCome() bool {
 	select {
 	case <-t.come:
@@ -122,14 +124,14 @@ func (t *turn) hasCome() bool {
 	}
 }
 
-// leave gives the place of a turn, whether it has come or not, to the next one. It must be called once.
+// leave passes the place of a turn, admitted or not, to the next one. It must be called once.
 func (t *turn) leave() {
 	if next := t.gate.next(t); next != nil {
 		next.arrive()
 	}
 }
 
-// next gives the place of a turn to the one that it returns; nil is nobody.
+// next passes the place of a turn to the one that it returns; nil means none.
 func (g *gate) next(t *turn) (next *turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,7 +148,7 @@ func (g *gate) next(t *turn) (next *turn) {
 	return next
 }
 
-// wait waits for the turn. It fails when ctx ends before.
+// wait waits for the turn. It fails if ctx ends first.
 func (t *turn) wait(ctx context.Context) error {
 	if t.hasCome() {
 		return nil
@@ -159,14 +161,15 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-// gates are those of one plugin: for requests of fetch, for operations of the server and those of them that are fresh, for
-// cryptography, which computes on other processors than the engine, and for requests to a host that have no connection.
+// gates are the gates of one plugin: for fetch, for server operations and the fresh ones among
+// them, for cryptography, which uses other processors than the engine, and for connecting to a
+// host.
 type gates struct {
 	fetches, server, fresh, crypto gate
 	crew                           *crew
 
 	mu sync.Mutex
-	// demand is that of operations of the server, as long as they are fresh.
+	// demand is the processor demand of server operations while they are fresh.
 	demand     demand
 	connecting map[string]*hostGate
 }
@@ -177,8 +180,8 @@ type hostGate struct {
 	users int
 }
 
-// lineUp lets a turn wait at its gate. It ends when the call that it belongs to runs out of time before; one of a call that has
-// ended in time goes on.
+// lineUp queues a turn at its gate. It ends if its call times out first; a turn of a call that has
+// completed continues.
 func (ops *operations) lineUp(t *turn) {
 	c := t.owner
 	if c == nil || c.over() {
@@ -202,15 +205,16 @@ func (ops *operations) lineUp(t *turn) {
 	end()
 }
 
-// expire ends the requests of a call that wait.
+// expire ends the waiting requests of a call.
 func (g *gates) expire(c *call) {
 	for _, at := range []*gate{&g.fetches, &g.server, &g.crypto} {
 		at.expire(c)
 	}
 }
 
-// passFresh waits until an operation of the server may begin, and returns what must be called when it has ended. If the plugin
-// asks so much that the server does little else, each operation gets a processor of the Go scheduler of its own.
+// passFresh waits until a server operation may begin, and returns the function to call at its end.
+// If the plugin's operations keep the server busy, each gets an additional processor of the Go
+// scheduler.
 func (g *gates) passFresh(ctx context.Context) (ended func(), err error) {
 	t := g.fresh.join()
 	if err := t.wait(ctx); err != nil {
@@ -241,8 +245,8 @@ func (g *gates) passFresh(ctx context.Context) (ended func(), err error) {
 	}, nil
 }
 
-// connect waits until a request may connect to a host. The caller must call connected when the request has a connection,
-// or needs none any more.
+// connect waits until a request may connect to a host. The caller must call connected when the
+// request has a connection, or needs none.
 func (g *gates) connect(ctx context.Context, host string) (connected func(), err error) {
 	g.mu.Lock()
 	h := g.connecting[host]
@@ -271,7 +275,8 @@ func (g *gates) connect(ctx context.Context, host string) (connected func(), err
 	return connected, nil
 }
 
-// tellConnected returns a context with which a request calls connected as soon as it has a connection.
+// tellConnected returns a context with which a request calls connected as soon as it has a
+// connection.
 func tellConnected(ctx context.Context, connected func()) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected() }})
 }

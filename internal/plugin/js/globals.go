@@ -15,7 +15,7 @@ import (
 //go:embed prelude.js
 var prelude string
 
-// bytecode is a part of the prelude in the form that the engine runs, because compiling it is most of the cost of
+// bytecode is a part of the prelude, compiled once because compilation is most of the cost of
 // loading.
 type bytecode struct {
 	mu   sync.Mutex
@@ -25,7 +25,7 @@ type bytecode struct {
 //go:embed web.js stream.js socket.js
 var partFiles embed.FS
 
-// partCodes are the globals that few plugins use, which are made when one is asked for.
+// partCodes are rarely used globals, which are created on first use.
 var partCodes = map[string]*bytecode{"web": {}, "stream": {}, "socket": {}}
 
 var compiled bytecode
@@ -44,14 +44,15 @@ func (b *bytecode) of(e *engine.Engine, source string) ([]byte, bool) {
 	return b.code, true
 }
 
-// thenName is what makes an object a promise of somebody else.
+// thenName is the property that makes an object a thenable.
 var thenName = func() int {
 	codecsMu.Lock()
 	defer codecsMu.Unlock()
 	return name("then")
 }()
 
-// globals are what the engine of a plugin has beyond the language, and what the host needs of that. It belongs to whoever owns the engine.
+// globals are the host's additions to the engine's globals, and the values that the host needs of
+// them. Only the owner of the engine may use it.
 type globals struct {
 	m *module
 	// watch, adopt and serve are functions of the prelude, the others its classes.
@@ -59,7 +60,7 @@ type globals struct {
 	appPlugin, appExtension, appErrors engine.Value
 }
 
-// free gives up all values.
+// free frees all values.
 func (gl *globals) free() {
 	for _, v := range []engine.Value{gl.watch, gl.adopt, gl.serve, gl.appPlugin, gl.appExtension, gl.appErrors} {
 		gl.m.engine.Free(v)
@@ -117,7 +118,7 @@ func (gl *globals) install() error {
 	return nil
 }
 
-// basics are the functions that the rest of the prelude builds on.
+// basics are the functions that the rest of the prelude uses.
 func (gl *globals) basics() map[string]engine.Func {
 	functions := map[string]engine.Func{
 		"log":        gl.m.console.write,
@@ -150,7 +151,7 @@ func (gl *globals) basics() map[string]engine.Func {
 	return functions
 }
 
-// part returns the function that makes the globals of a part of the prelude.
+// part returns the function that creates the globals of a part of the prelude.
 func (gl *globals) part(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	name := gl.m.t.text(args[0])
 	source, err := partFiles.ReadFile(name + ".js")
@@ -179,7 +180,7 @@ var codesByName = sync.OnceValue(func() map[string]apierr.Code {
 	return m
 })
 
-// statusCode returns number, name and text of a status code, which is given by number or by name.
+// statusCode returns number, name and text of a status code given by number or name.
 func (gl *globals) statusCode(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	var code apierr.Code
 	if f, ok := engine.AsNumber(args[0]); ok && f == float64(int32(f)) {
@@ -193,7 +194,7 @@ func (gl *globals) statusCode(_ engine.Value, args []engine.Value) (engine.Value
 	return gl.m.t.anyToJS([]any{int32(code), code.Name(), code.Text()}), nil
 }
 
-// argument checks that an argument of the prelude is there.
+// argument returns an argument of the prelude, or undefined.
 func argument(args []engine.Value, i int) engine.Value {
 	if i < len(args) {
 		return args[i]

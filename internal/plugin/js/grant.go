@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// client sends the requests that the plugin begins now, whatever it is granted later.
+// client returns the client for requests that begin now, whatever is granted later.
 func (n *network) client() *http.Client {
 	if !n.m.host.opts.Limited {
 		return n.m.host.opts.HTTP
@@ -19,7 +19,7 @@ func (n *network) client() *http.Client {
 	return &client
 }
 
-// ungranted is why the plugin may do nothing of what its descriptor declares, nil if it may.
+// ungranted returns why the plugin may not use its declared grants, or nil.
 func (m *module) ungranted() error {
 	if m.grants.Load() == nil || m.host.opts.Waits == nil {
 		return nil
@@ -27,11 +27,11 @@ func (m *module) ungranted() error {
 	return m.host.opts.Waits(m.descriptor)
 }
 
-// guard sends requests only to hosts that the plugin has a grant for. It is asked again for each redirect.
+// guard sends requests only to granted hosts. It checks each redirect again.
 type guard struct {
-	// grants are those of the plugin; nil before its descriptor was read.
+	// grants are the plugin's; nil before its descriptor was read.
 	grants *plugin.Grants
-	// waits is why it may use none of them; nil if it may.
+	// waits is why it may use none of them, or nil.
 	waits error
 	// next sends the requests; nil is http.DefaultTransport.
 	next http.RoundTripper
@@ -41,7 +41,7 @@ type guard struct {
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := g.mayConnect(r.URL); err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // The client expects it; there is nothing to lose.
+			_ = r.Body.Close() // The client expects it; an error is irrelevant.
 		}
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// mayConnect refuses a URL whose host the plugin has no grant for.
+// mayConnect returns an error for a URL whose host is not granted.
 func (g guard) mayConnect(u *url.URL) error {
 	if g.grants != nil && g.grants.Reaches(u) {
 		return g.waits
@@ -59,7 +59,7 @@ func (g guard) mayConnect(u *url.URL) error {
 	return plugin.NoHost(u, g.grants != nil)
 }
 
-// mayUseJava refuses classes of Java if the plugin has no grant for them.
+// mayUseJava returns an error if Java is not granted.
 func (m *module) mayUseJava() error {
 	if !m.host.opts.Limited {
 		return nil

@@ -16,48 +16,49 @@ import (
 //go:embed java.js
 var javaPrelude string
 
-// compiledJava is the program behind the global Java.
+// compiledJava is the program of the global Java.
 var compiledJava bytecode
 
-// maxReleased is how many objects of Java may be out of use before Java is told in the middle of a turn.
+// maxReleased is how many unused Java objects accumulate before Java is told during a turn.
 const maxReleased = 256
 
-// A bridge is what a plugin has of Java. It is made when the plugin uses the name Java for the first time, and belongs
-// to whoever owns the engine.
+// A bridge connects a plugin to Java. It is created on the first use of the global Java. Only the
+// owner of the engine may use it.
 type bridge struct {
 	*module
 	owner remote.Owner
-	// session is the JVM to which everything below belongs.
+	// session is the JVM of everything below.
 	session uint64
-	// types are the prototypes of classes, classes the functions that stand for them, by their numbers. named are
-	// classes by the names under which they were asked for; they are in classes, too.
+	// types are the prototypes of classes, classes the functions that represent them, by number.
+	// named are classes by requested name; they are in classes, too.
 	types, classes map[uint64]engine.Value
 	named          map[string]engine.Value
-	// live are the objects by their handles. They are not held: they leave when they are collected.
+	// live are the objects by handle. They are weak: they are removed when they are collected.
 	live map[uint64]engine.Value
-	// released are handles that Java is yet to be told of.
+	// released are handles to be released in Java.
 	released []uint64
-	// functions are what Java may call, waiting the calls whose functions have answered with a promise.
+	// functions are the functions that Java may call, waiting the calls with a pending promise.
 	functions    map[uint64]engine.Value
 	nextFunction uint64
 	waiting      map[uint64]remote.Call
 	nextWaiting  uint64
 
-	// global is the object Java, the others are functions of its program. key is the property of a class with its handle.
+	// global is the object Java, the others are functions of its program. key is the property of a
+	// class with its handle.
 	global, program                            engine.Value
 	makeType, makeClass, makeError, makeMap    engine.Value
 	isRecord, entries, watchPromise, keySymbol engine.Value
 	key                                        engine.Atom
 }
 
-// javaObject is what a proxy stands for.
+// javaObject is the Java object behind a proxy.
 type javaObject struct {
 	bridge  *bridge
 	session uint64
 	handle  uint64
 }
 
-// Collected takes note that Java need not hold the object any more.
+// Collected records that Java need not keep the object.
 func (o *javaObject) Collected() {
 	b := o.bridge
 	if o.session == b.session {
@@ -66,7 +67,7 @@ func (o *javaObject) Collected() {
 	}
 }
 
-// javaGlobal makes the global Java.
+// javaGlobal creates the global Java.
 func (m *module) javaGlobal(engine.Value, []engine.Value) (engine.Value, error) {
 	if m.java != nil {
 		return m.engine.Dup(m.java.global), nil
@@ -124,10 +125,10 @@ func (b *bridge) values() []*engine.Value {
 	}
 }
 
-// errNoJava is that the server was set up without Java.
+// errNoJava means that the server was set up without Java.
 var errNoJava = errors.New("classes of Java cannot be used on this server: it runs no plugins in Java")
 
-// free gives up all values.
+// free frees all values.
 func (b *bridge) free() {
 	b.forget()
 	for _, v := range b.values() {
@@ -136,7 +137,7 @@ func (b *bridge) free() {
 	b.engine.FreeAtom(b.key)
 }
 
-// forget gives up what belongs to a JVM.
+// forget frees what belongs to a JVM.
 func (b *bridge) forget() {
 	for _, list := range []map[uint64]engine.Value{b.types, b.classes, b.functions} {
 		for n, v := range list {
@@ -153,7 +154,7 @@ func (b *bridge) forget() {
 	b.released = nil
 }
 
-// enter takes note of the JVM that answered.
+// enter records the JVM that answered.
 func (b *bridge) enter(session uint64) {
 	if session != b.session {
 		b.forget()
@@ -161,7 +162,7 @@ func (b *bridge) enter(session uint64) {
 	}
 }
 
-// flush tells Java which objects are out of use.
+// flush releases unused objects in Java.
 func (b *bridge) flush() {
 	if len(b.released) > 0 && b.owner != nil {
 		b.owner.Release(b.session, b.released)
@@ -169,10 +170,11 @@ func (b *bridge) flush() {
 	}
 }
 
-// limits is how long a call of Java may take: as long as the call of the plugin, or as long as a turn.
+// limits returns the context of a call of Java: with the time limit of the plugin's call, or of a
+// turn.
 func (b *bridge) limits() (context.Context, context.CancelFunc) {
 	if c := b.turns.current.Load(); c != nil && c.state.Load() != finished {
-		return c.ctx, func() {} // That of a call that was given up has ended.
+		return c.ctx, func() {} // That of an abandoned call has ended.
 	}
 	if b.turns.limit.IsZero() {
 		b.turns.limit = time.Now().Add(b.host.opts.TurnLimit)
@@ -180,7 +182,7 @@ func (b *bridge) limits() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(b.ctx, b.turns.limit)
 }
 
-// ask asks Java, and returns what read makes of the answer.
+// ask sends a request to Java, and converts the response by read.
 func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remote.Reader) (engine.Value, error)) (engine.Value, error) {
 	if err := b.mayUseJava(); err != nil {
 		return engine.Undefined, err
@@ -198,7 +200,7 @@ func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remot
 	b.turns.leaveLane() // Java computes elsewhere.
 	err := b.owner.Ask(ctx, q, func(session uint64, r *remote.Reader) (err error) {
 		if session < b.session {
-			return remote.ErrRestarted // A function that was served meanwhile has met the next one.
+			return remote.ErrRestarted // A function served meanwhile has used the next JVM.
 		}
 		b.enter(session)
 		if r.Byte() == remote.Threw {
@@ -209,7 +211,7 @@ func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remot
 	})
 	if err != nil {
 		b.engine.Free(v)
-		// What ends the call ends the script, whatever it would catch.
+		// The end of the call ends the script, whatever it would catch.
 		if err != engine.Thrown() && b.engine.Interrupt() { //nolint:errorlint // a mark, never wrapped
 			return engine.Failed, engine.Thrown()
 		}
@@ -218,7 +220,7 @@ func (b *bridge) ask(op remote.Op, session uint64, body []byte, read func(*remot
 	return v, nil
 }
 
-// thrownByJava throws what Java threw.
+// thrownByJava throws a Java exception.
 func (b *bridge) thrownByJava(r *remote.Reader) error {
 	v, err := b.read(r)
 	if err != nil {
@@ -242,7 +244,7 @@ func (b *bridge) thrownByJava(r *remote.Reader) error {
 	return engine.Thrown()
 }
 
-// objectOf returns the object of Java that a value stands for, also a class.
+// objectOf returns the Java object, or class, that a value represents.
 func (b *bridge) objectOf(v engine.Value) *javaObject {
 	if !engine.IsObject(v) {
 		return nil
@@ -263,7 +265,7 @@ func (b *bridge) objectOf(v engine.Value) *javaObject {
 	return o
 }
 
-// target is the object of Java that a function was called on.
+// target returns the Java object that a function was called on.
 func (b *bridge) target(v engine.Value, name string) (*javaObject, error) {
 	if o := b.objectOf(v); o != nil {
 		return o, nil
@@ -315,7 +317,7 @@ func (b *bridge) method(_ engine.Value, args []engine.Value) (engine.Value, erro
 	}), nil
 }
 
-// pass makes a request with arguments.
+// pass sends a request with arguments.
 func (b *bridge) pass(op remote.Op, o *javaObject, head []byte, args []engine.Value) (engine.Value, error) {
 	first := b.nextFunction
 	body := append(remote.AppendNumber(make([]byte, 0, 64), o.handle), head...)
@@ -372,7 +374,8 @@ func (b *bridge) copy(_ engine.Value, args []engine.Value) (engine.Value, error)
 	return b.ask(remote.Copy, o.session, remote.AppendNumber(nil, o.handle), b.read)
 }
 
-// instance reports whether a value is an object of a class. What Java threw is one of its exception's classes.
+// instance reports whether a value is an instance of a class. For an error from Java, its exception
+// counts.
 func (b *bridge) instance(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	class, err := b.target(args[0], "instanceof")
 	if err != nil {
@@ -393,7 +396,7 @@ func (b *bridge) instance(_ engine.Value, args []engine.Value) (engine.Value, er
 	})
 }
 
-// exceptionOf returns the exception of Java that an error stands for.
+// exceptionOf returns the Java exception that an error represents.
 func (b *bridge) exceptionOf(v engine.Value) *javaObject {
 	if !engine.IsObject(v) {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// appendFunction appends a function, or an object with functions, that Java may call. It is held until Java says that
-// it is not needed any more.
+// appendFunction encodes a function, or an object with functions, that Java may call. It is kept
+// until Java releases it.
 func (b *bridge) appendFunction(body []byte, v engine.Value) []byte {
 	b.nextFunction++
 	b.functions[b.nextFunction] = b.engine.Dup(v)
 	return remote.AppendFunction(body, b.nextFunction)
 }
 
-// drop gives up the functions of a request that Java did not get: those after first up to last.
+// drop frees the functions of a failed request: those after first up to last.
 func (b *bridge) drop(first, last uint64) {
 	for n := first + 1; n <= last; n++ {
 		b.dropFunction(n)
@@ -31,7 +31,8 @@ func (b *bridge) dropFunction(n uint64) {
 	}
 }
 
-// javaCalled tells the goroutine of the module that Java calls, from a thread on which nobody waits for Java.
+// javaCalled signals the module's goroutine that Java calls, from a thread without a waiting
+// request.
 func (m *module) javaCalled() {
 	select {
 	case m.javaCalls <- struct{}{}:
@@ -39,7 +40,7 @@ func (m *module) javaCalled() {
 	}
 }
 
-// serveJava runs the calls of Java that wait, each in a turn of its own.
+// serveJava serves the waiting calls of Java, each in its own turn.
 func (m *module) serveJava() {
 	b := m.java
 	for b != nil && b.owner != nil && m.dead.Load() == nil {
@@ -51,7 +52,7 @@ func (m *module) serveJava() {
 	}
 }
 
-// serve runs the calls of Java that wait while the plugin waits for Java.
+// serve serves the waiting calls of Java while the plugin waits for Java.
 func (b *bridge) serve() {
 	for {
 		c, ok := b.owner.Next()
@@ -108,7 +109,7 @@ func (b *bridge) run(c remote.Call) {
 	}
 }
 
-// callFunction calls a function, or that of an object with a name. It reports false if the object has none.
+// callFunction calls a function, or an object's method. It reports false if the object has none.
 func (b *bridge) callFunction(f engine.Value, method string, args []engine.Value) (engine.Value, bool) {
 	if b.engine.IsFunction(f) {
 		return b.engine.Call(f, engine.Undefined, args...), true
@@ -124,7 +125,7 @@ func (b *bridge) callFunction(f engine.Value, method string, args []engine.Value
 	return b.engine.Call(g, f, args...), true
 }
 
-// answer gives Java a result, which it takes.
+// answer sends a result to Java and consumes it.
 func (b *bridge) answer(c remote.Call, v engine.Value) {
 	defer b.engine.Free(v)
 	first := b.nextFunction
@@ -137,8 +138,8 @@ func (b *bridge) answer(c remote.Call, v engine.Value) {
 	c.Answer(body)
 }
 
-// promised waits for a promise, which it takes. While the plugin waits for Java, no promise is settled, so that there is
-// nothing to wait for if it waits for this call.
+// promised waits for a promise, which it consumes. While the plugin waits for Java, no promise is
+// settled, so waiting would be pointless if Java's call is inside such a request.
 func (b *bridge) promised(c remote.Call, promise engine.Value) {
 	defer b.engine.Free(promise)
 	state, v := b.engine.Promise(promise)
@@ -162,7 +163,7 @@ func (b *bridge) promised(c remote.Call, promise engine.Value) {
 	}
 }
 
-// settled is told of a promise that a function for Java returned.
+// settled is called when a promise that was returned to Java is settled.
 func (b *bridge) settled(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(args[0])
 	c, ok := b.waiting[uint64(id)]
@@ -180,8 +181,8 @@ func (b *bridge) settled(_ engine.Value, args []engine.Value) (engine.Value, err
 	return engine.Undefined, nil
 }
 
-// threw tells Java what a function threw: an exception of Java as it is, everything else by a number, by which it comes
-// back as itself.
+// threw sends an exception to Java: a Java exception unchanged, any other value by a number, from
+// which it is restored when it comes back.
 func (b *bridge) threw(c remote.Call, err error) {
 	if err != engine.Thrown() { //nolint:errorlint // a mark, never wrapped
 		b.engine.Throw(b.engine.ErrorValue(err))

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// maxNesting bounds how deep the values that go to Java are nested.
+// maxNesting is the maximum nesting of values for Java.
 const maxNesting = 64
 
 // appendAll appends values one after another.
@@ -54,7 +54,7 @@ func (b *bridge) append(body []byte, v engine.Value, depth int) ([]byte, error) 
 	return body, mismatchf("%s cannot be passed to Java", b.engine.TypeOf(v))
 }
 
-// appendNumber appends a number as the smallest type of Java that holds it.
+// appendNumber encodes a number as the smallest Java type that represents it.
 func appendNumber(body []byte, f float64) []byte {
 	const exact = 1<<53 - 1
 	if f != math.Trunc(f) || math.Abs(f) > exact || f == 0 && math.Signbit(f) {
@@ -110,7 +110,7 @@ func (b *bridge) appendObject(body []byte, v engine.Value, depth int) ([]byte, e
 	return b.appendRecord(body, v, depth)
 }
 
-// appendItems appends the items of an array, of which each entry has so many.
+// appendItems encodes the items of an array whose entries have each so many.
 func (b *bridge) appendItems(body []byte, v engine.Value, n, each, depth int) (_ []byte, err error) {
 	body = remote.AppendNumber(body, uint64(n/each))
 	for i := range n {
@@ -219,7 +219,7 @@ func (b *bridge) readList(r *remote.Reader) (engine.Value, error) {
 	return list, nil
 }
 
-// readValues reads a count, and for each of them so many values.
+// readValues reads a count, and so many values for each.
 func (b *bridge) readValues(r *remote.Reader, each int) (list []engine.Value, err error) {
 	for range r.Count() * each {
 		v, err := b.read(r)
@@ -232,7 +232,7 @@ func (b *bridge) readValues(r *remote.Reader, each int) (list []engine.Value, er
 	return list, nil
 }
 
-// proxy makes the value that stands for an object of Java. Each arrival of a handle is given up once.
+// proxy returns the value that represents a Java object. Each received handle is released once.
 func (b *bridge) proxy(handle, typ uint64, shape remote.Shape) (engine.Value, error) {
 	if shape == remote.Class {
 		return b.class(handle, typ)
@@ -263,7 +263,7 @@ var shapeNames = map[remote.Shape]string{
 	remote.Plain: "object", remote.Array: "array", remote.Iterable: "iterable", remote.Map: "map", remote.Exception: "object",
 }
 
-// class makes the function that stands for a class.
+// class returns the function that represents a class.
 func (b *bridge) class(handle, typ uint64) (engine.Value, error) {
 	if v, ok := b.classes[typ]; ok {
 		b.released = append(b.released, handle)
@@ -281,8 +281,8 @@ func (b *bridge) class(handle, typ uint64) (engine.Value, error) {
 	return v, nil
 }
 
-// describe asks for the members of a class and lets the program make something of them: makeType gets the name and what
-// is extra, which is taken; makeClass gets them the other way round.
+// describe requests the members of a class and passes them to the program: makeType gets the name
+// and extra, which it consumes; makeClass gets them in reverse order.
 func (b *bridge) describe(handle uint64, make, extra engine.Value) (engine.Value, error) {
 	defer b.engine.Free(extra)
 	return b.ask(remote.Members, b.session, remote.AppendNumber(nil, handle), func(r *remote.Reader) (engine.Value, error) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package js runs plugins that are written in JavaScript. Each plugin has an engine of its own, which one goroutine
-// owns at a time: that of the plugin, at which calls wait in a queue, or that of a caller that finds the engine free.
-// While a function awaits something, others run.
+// Package js runs plugins written in JavaScript. Each plugin has an engine of its own, which one
+// goroutine owns at a time: the plugin's, which serves a queue of calls, or that of a caller that
+// finds the engine free. While a function awaits something, others run.
 //
-// It knows nothing of states, of who is called when, or of what a failure means: the package above does.
+// It does not decide states, what is called when, or what a failure means: package plugin does.
 package js
 
 import (
@@ -25,72 +25,77 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// Options are what a host needs. Only Points must be there.
+// Options configure a host. Only Points is required.
 type Options struct {
-	// Points are the extension points that plugins may name.
+	// Points are the available extension points.
 	Points []*plugin.Point
-	// Log gets what plugins write, LogLines of each in a second; nil and 0 are no limit.
+	// Log receives the output of plugins, LogLines per second of each; nil and 0 mean no limit.
 	Log      *slog.Logger
 	LogLines func() int
 
-	// MemoryLimit is how many bytes one plugin may hold; 0 is 64 MiB.
+	// MemoryLimit is the maximum memory of one plugin in bytes; 0 means 64 MiB.
 	MemoryLimit int64
-	// StackSize is how many bytes of stack calls may need in one plugin; 0 is 1 MiB.
+	// StackSize is the maximum stack of calls in one plugin in bytes; 0 means 1 MiB.
 	StackSize int64
-	// QueueLength is how many calls of one plugin may wait; 0 is 8192, some tenths of a second of short calls. More fail
-	// at once.
+	// QueueLength is the maximum number of queued calls of one plugin; 0 means 8192, some tenths of
+	// a second of short calls. Further ones fail at once.
 	QueueLength int
-	// TurnLimit is how long code of a plugin may run at a time when no call with a time limit waits for it, as in
-	// timers; 0 is 5 seconds.
+	// TurnLimit is how long code of a plugin may run at a time without a call's time limit, as in
+	// timers; 0 means 5 seconds.
 	TurnLimit time.Duration
-	// StuckLimit is how long an engine may work on after the time of its call is over before it is given up; 0 is half a
-	// second.
+	// StuckLimit is how long an engine may continue after its call timed out before it is
+	// abandoned; 0 means half a second.
 	StuckLimit time.Duration
-	// Lanes is how many plugins may compute at once for longer than a moment; 0 is one less than there are processors, at least
-	// one. More wait for their turn, which is short.
+	// Lanes is how many plugins may compute for longer at once; 0 means one less than there are
+	// processors, at least one. Others wait briefly for their turn.
 	Lanes int
-	// HTTP sends the requests of fetch and load; nil is a client of the host's own.
+	// HTTP is the client for fetch and load; nil means the host's own.
 	HTTP *http.Client
-	// MaxFetches is how many requests of fetch one plugin may have under way at once; 0 is 100. More wait.
+	// MaxFetches is the maximum number of running requests of one plugin; 0 means 100. Further ones
+	// wait.
 	MaxFetches int
-	// ResponseLimit is how many bytes the body of a response may have; 0 is 8 MiB.
+	// ResponseLimit is the maximum size of a response body in bytes; 0 means 8 MiB.
 	ResponseLimit int64
 
-	// Server is what plugins can use of the server. If it is nil, or its storage is, that is refused with a sentence.
+	// Server provides the server's functions. If it, or its storage, is nil, using them is an
+	// error.
 	Server plugin.Server
 
-	// Limited gives plugins only the hosts and classes of Java that their descriptors declare, and nothing before the
-	// descriptor was read. Otherwise they have all.
+	// Limited restricts plugins to the hosts and Java classes that their descriptors declare, and
+	// to none before the descriptor was read. Otherwise they have all.
 	Limited bool
-	// Waits refuses what a plugin declares before an administrator grants it; nil refuses nothing.
+	// Waits returns an error if an administrator must still grant what a plugin declares; nil never
+	// does.
 	Waits func(plugin.Descriptor) error
 
-	// Java has the classes of Java that plugins can use. If it is nil, that is refused with a sentence.
+	// Java provides the Java classes. If nil, using them is an error.
 	Java remote.Host
 
-	// Functions are those of whoever makes the host, by name, in the global object __app_functions; nil is none, and then there
-	// is no such object.
+	// Functions are functions of the host's owner, by name, in the global object __app_functions;
+	// nil means none, and no such object.
 	Functions map[string]*Function
-	// Clock is the time of the plugins; nil is the real one.
+	// Clock is the time of the plugins; nil means the real time.
 	Clock *Clock
-	// Coverage counts the lines that run; nil counts none. CoverageDir is the folder, with slashes, to which the names of scripts
-	// and sources are relative.
+	// Coverage counts the lines that run; nil counts none. CoverageDir is the slash-separated
+	// folder to which the names of scripts and sources are relative.
 	Coverage    *Coverage
 	CoverageDir string
-	// Uncaught is told of exceptions and rejections that no code of a plugin catches; nil is nobody. It must not use the plugin.
+	// Uncaught is called with exceptions and rejections that a plugin does not catch; it may be
+	// nil. It must not use the plugin.
 	Uncaught func(err error)
 
-	// Inspector is where debuggers attach; nil is none. With it, calls wait for a debugger, and with WaitToLoad even the
-	// first line of a plugin does. Debugged are the files of the plugins for which that is so; empty means all.
+	// Inspector is where debuggers attach; nil means none. With it, calls wait for a debugger, and
+	// with WaitToLoad so does the first line of a plugin. Debugged are the files of the plugins
+	// concerned; empty means all.
 	Inspector *inspector.Server
-	// Inspect opens the server for plugins that are debugged although Inspector is nil or Debugged does not name them; nil if
-	// none can be.
+	// Inspect opens the inspector for plugins that are debugged although Inspector is nil or
+	// Debugged does not contain them; nil if none can be.
 	Inspect    func(ctx context.Context) (*inspector.Server, error)
 	Debugged   []string
 	WaitToLoad bool
 }
 
-// ErrBusy is the error of a call that found the queue of its plugin full.
+// ErrBusy means that the plugin's queue was full.
 var ErrBusy = errors.New("too many calls of the plugin are waiting")
 
 // A Host runs JavaScript plugins.
@@ -98,16 +103,16 @@ type Host struct {
 	opts Options
 	// plan prepares the extension points when the first plugin is loaded. Most servers have none when they start.
 	plan func() error
-	// watcher is the goroutine that sees to it that turns end; wake makes it look, unless watching says that it does.
-	// ended is closed with the host.
+	// watcher is the goroutine that enforces the end of turns; wake starts it unless watching is
+	// true. ended is closed with the host.
 	watcher  sync.WaitGroup
 	watching atomic.Bool
 	wake     chan struct{}
 	ended    chan struct{}
 	endOnce  sync.Once
 
-	// lanes are for turns that take long. crowded says that goroutines wait for processors, which the watcher finds out with
-	// runnable.
+	// lanes are for long turns. crowded is true if goroutines wait for processors, which the
+	// watcher finds out with runnable.
 	lanes    gate
 	crowded  atomic.Bool
 	runnable [1]metrics.Sample
@@ -146,7 +151,7 @@ func New(opts Options) (*Host, error) {
 	}
 	if opts.HTTP == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = opts.MaxFetches // A connection that is kept need not be made.
+		transport.MaxIdleConnsPerHost = opts.MaxFetches // Idle connections can be reused.
 		opts.HTTP = &http.Client{Transport: transport}
 	}
 	if opts.Lanes == 0 {
@@ -177,7 +182,7 @@ func (h *Host) planPoints() error {
 	return nil
 }
 
-// point finds one of the extension points of the host by any of its names.
+// point finds an extension point of the host by any of its names.
 func (h *Host) point(name string) (*plugin.Point, bool) {
 	if p, ok := plugin.FindPoint(name); ok && slices.Contains(h.opts.Points, p) {
 		return p, true
@@ -243,7 +248,7 @@ func (h *Host) forget(m *module) {
 	h.finish()
 }
 
-// finish ends the watcher when there is nothing left to watch. The caller holds the lock.
+// finish ends the watcher if there is nothing left to watch. The caller holds the lock.
 func (h *Host) finish() (over bool) {
 	if !h.closed || len(h.modules) > 0 {
 		return false
@@ -252,7 +257,7 @@ func (h *Host) finish() (over bool) {
 	return true
 }
 
-// Close closes the modules that are left and the connections of the host.
+// Close closes the remaining modules and the connections of the host.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true

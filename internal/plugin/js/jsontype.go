@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// decimals makes decimal strings of the numbers in a JSON value that a type declares as integers of 64 bits.
+// decimals converts numbers in a JSON value that a type declares as 64-bit integers to decimal
+// strings.
 func decimals(v any, t reflect.Type) any {
 	return walk(v, t, func(v any) any {
 		if n, ok := v.(json.Number); ok {
@@ -19,7 +20,7 @@ func decimals(v any, t reflect.Type) any {
 	})
 }
 
-// numbers makes numbers of the decimal strings in a value that a type declares as integers of 64 bits.
+// numbers converts decimal strings in a value that a type declares as 64-bit integers to numbers.
 func numbers(v any, t reflect.Type) any {
 	return walk(v, t, func(v any) any {
 		if s, ok := v.(string); ok {
@@ -31,8 +32,7 @@ func numbers(v any, t reflect.Type) any {
 	})
 }
 
-// walk applies f to what a type declares as integers of 64 bits. A value that is not what the type says is left as it
-// is.
+// walk applies f to what a type declares as 64-bit integers. Mismatching values stay unchanged.
 func walk(v any, t reflect.Type, f func(any) any) any {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -9,26 +9,28 @@ import (
 )
 
 const (
-	// longTurn is after what time a turn that computes needs a lane, and laneTime how long it keeps one that others wait for.
+	// longTurn is after how long a computing turn needs a lane, and laneTime how long it keeps one
+	// that others wait for.
 	longTurn = 2 * time.Millisecond
 	laneTime = 10 * time.Millisecond
 )
 
-// A lane lets the engine of a module compute for long. A host has fewer lanes than there are processors, so that the server
-// keeps one: a processor without a goroutine that computes is the one that notices at once what comes from the network.
+// A lane allows a module's engine to compute for longer. A host has fewer lanes than there are
+// processors, so that the server keeps one: an idle processor notices network input at once.
 type lane struct {
 	*turn
 	since time.Time
 }
 
-// pace is called now and then while code of the plugin computes. A turn that goes on for long waits for a lane, and for the
-// next one when others have waited for its own; over ends the wait. If goroutines wait for processors, they go first.
+// pace is called periodically while code of the plugin computes. A long turn waits for a lane, and
+// for the next one if others have waited for its own; over ends the wait. If goroutines wait for
+// processors, they go first.
 func (ts *turns) pace(over func() bool) {
 	if ts.m.host.crowded.Load() {
 		runtime.Gosched()
 	}
 	if ts.m.debug.target != nil {
-		return // A debugger may hold the turn.
+		return // A debugger may pause the turn.
 	}
 	held := ts.lane.Load()
 	switch now := time.Now(); {
@@ -41,7 +43,8 @@ func (ts *turns) pace(over func() bool) {
 	}
 }
 
-// enterLane waits for a lane until over says that the turn must end. The time does not count as used.
+// enterLane waits for a lane until over reports that the turn must end. The time does not count as
+// used.
 func (ts *turns) enterLane(over func() bool) {
 	t := ts.m.host.lanes.join()
 	begin := time.Now()
@@ -69,8 +72,8 @@ func (ts *turns) enterLane(over func() bool) {
 	}
 }
 
-// unasked runs turns that no caller asks for. If there are so many of them that the engine hardly rests, it gets a processor of
-// the Go scheduler, as for one long turn.
+// unasked runs turns without a caller. If they keep the engine busy, it gets an additional
+// processor of the Go scheduler, like one long turn.
 func (ts *turns) unasked(f func()) {
 	begin := time.Now()
 	if !ts.computing && ts.demand.isHigh(begin) {
@@ -82,23 +85,23 @@ func (ts *turns) unasked(f func()) {
 	ts.demand.add(now, now.Sub(begin))
 }
 
-// leaveLane gives the lane of the module back, if it has one. It may be called from any goroutine.
+// leaveLane releases the lane of the module, if it has one. It may be called from any goroutine.
 func (ts *turns) leaveLane() {
 	if held := ts.lane.Swap(nil); held != nil {
 		held.leave()
 	}
 }
 
-// passOn gives a lane to others that wait for it although the engine that has it does not ask, because it is in a function of its
-// own that takes long.
+// passOn passes a lane to others that wait for it although the engine that has it does not respond,
+// because it is in a long function of its own.
 func (ts *turns) passOn() {
 	if held := ts.lane.Load(); held != nil && time.Since(held.since) > 2*laneTime && ts.m.host.lanes.isAwaited() {
 		ts.leaveLane()
 	}
 }
 
-// lookForCrowd finds out whether goroutines wait for processors. Only then do engines let others go first: else they would hand
-// one goroutine from one processor to the other, and keep both busy.
+// lookForCrowd checks whether goroutines wait for processors. Only then do engines yield: otherwise
+// they would move one goroutine between processors and keep both busy.
 func (h *Host) lookForCrowd() {
 	processors := runtime.GOMAXPROCS(0)
 	metrics.Read(h.runnable[:])

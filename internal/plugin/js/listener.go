@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// listen hands functions of the server to an extension that was started.
+// listen passes functions of the server to a started extension.
 func (x *extension) listen(ctx context.Context) {
 	for l, f := range x.listeners {
 		_, err := x.do(&call{ctx: ctx, extension: x, function: f.function, label: f.label, listener: l})
@@ -21,7 +21,7 @@ func (x *extension) listen(ctx context.Context) {
 	}
 }
 
-// listener is the function that brings events to the server. It answers with a promise.
+// listener returns the function that passes events to the server. It returns a promise.
 func (f *serverFunctions) listener(label string, l *plugin.Listener) engine.Func {
 	return func(_ engine.Value, args []engine.Value) (engine.Value, error) {
 		s := f.m.host.opts.Server

@@ -16,16 +16,16 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A loading makes a module of a source.
+// A loading is the state of loading a module from a source.
 type loading struct {
 	m *module
 	t *translator
-	// original is the source, and imports are the names in its imports by what they stand for.
+	// original is the source, and imports are the imported names by their replacement.
 	original string
 	imports  map[string]string
 }
 
-// load makes the engine, runs the source and reads what the plugin says of itself.
+// load creates the engine, runs the source and reads the plugin's description.
 func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err := m.scripts.open(src.Path); err != nil {
 		return fmt.Errorf("load %q: %w", src.Name, err)
@@ -42,7 +42,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	if err != nil {
 		return err
 	}
-	// The steps of loading run in the name of a call, so that the deadline of loading ends them.
+	// The steps of loading run for a call, so that its deadline ends them.
 	c := &call{ctx: ctx, label: "the module"}
 	c.state.Store(running)
 	step := func(f func() error) (err error) {
@@ -78,7 +78,7 @@ func (m *module) load(ctx context.Context, src plugin.Source) error {
 	return nil
 }
 
-// prepare makes the text that is compiled. It must not move lines.
+// prepare returns the text to compile. It must not move lines.
 func (ld *loading) prepare(src plugin.Source) (string, error) {
 	text := strings.TrimPrefix(string(src.Data), "\ufeff")
 	if !utf8.ValidString(text) {
@@ -91,7 +91,7 @@ func (ld *loading) prepare(src plugin.Source) (string, error) {
 	return ld.m.scripts.runnable(ld.m.name, src.Path, text, true), nil
 }
 
-// evaluate runs the source of the plugin, and waits for what it awaits, and returns its exports.
+// evaluate runs the source of the plugin, including top-level await, and returns its exports.
 func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, source string) (engine.Value, error) {
 	promise, exports := engine.Undefined, engine.Undefined
 	err := step(func() error {
@@ -136,14 +136,14 @@ func (ld *loading) evaluate(ctx context.Context, step func(func() error) error, 
 	return exports, err
 }
 
-// pendingError is the error that the pending exception means while the plugin is loaded.
+// pendingError converts the pending exception to an error of loading.
 func (ld *loading) pendingError() error {
 	x := ld.m.engine.Exception()
 	defer ld.t.Free(x.Value)
 	return ld.explain(ld.m.exception(x))
 }
 
-// refuse is the error of a plugin that is not what it must be.
+// refuse returns the error for an invalid plugin.
 func (m *module) refuse(location, format string, args ...any) error {
 	if location == "" {
 		location = m.name
@@ -151,7 +151,7 @@ func (m *module) refuse(location, format string, args ...any) error {
 	return &plugin.Exception{Message: fmt.Sprintf(format, args...), Location: location}
 }
 
-// describe makes the plugin, its descriptor and its extensions of the exports.
+// describe creates the plugin, its descriptor and its extensions from the exports.
 func (ld *loading) describe(exports engine.Value) error {
 	e := ld.t
 	class := e.GetName(exports, "default")
@@ -178,7 +178,8 @@ func (ld *loading) describe(exports engine.Value) error {
 	return ld.readExtensions(class, object)
 }
 
-// ask calls a function without parameters that the plugin must have. Where it is stands for messages about its answer.
+// ask calls a required function without parameters. where is its position, for messages about its
+// result.
 func (ld *loading) ask(class, object engine.Value, function, answer string) (v engine.Value, where string, err error) {
 	e := ld.t
 	f := e.GetName(object, function)
@@ -280,7 +281,7 @@ func (ld *loading) readSchema(descriptor engine.Value, where string) error {
 	return nil
 }
 
-// readGrants reads what the plugin asks for.
+// readGrants reads the requested grants.
 func (ld *loading) readGrants(descriptor engine.Value, where string) error {
 	var texts [2][]string
 	for i, key := range []string{"permissions", "hosts"} {
@@ -317,7 +318,7 @@ func (ld *loading) readGrants(descriptor engine.Value, where string) error {
 	return nil
 }
 
-// member reads a member of the descriptor; nil if it is not there.
+// member reads a member of the descriptor; nil if it is missing.
 func (ld *loading) member(descriptor engine.Value, key, where string) (any, error) {
 	p := ld.t.GetName(descriptor, key)
 	if engine.IsFailed(p) {
@@ -457,7 +458,7 @@ func (h *Host) pointNames() string {
 	return strings.Join(list, ", ")
 }
 
-// readFunctions finds the methods and hooks that an extension has. What it lacks is never called.
+// readFunctions finds the methods and hooks of an extension. Missing ones are never called.
 func (ld *loading) readFunctions(class engine.Value, x *extension) error {
 	for _, p := range x.points {
 		before := len(x.methods)
@@ -522,7 +523,7 @@ func (ld *loading) function(class engine.Value, x *extension, name string) (engi
 	return f, true, nil
 }
 
-// explain adds what helps to the error of a source that cannot be loaded.
+// explain adds hints to the error of a source that cannot be loaded.
 func (ld *loading) explain(x *plugin.Exception) error {
 	if strings.HasPrefix(x.Message, "SyntaxError") {
 		line := lineOf(x.Location)
@@ -541,8 +542,8 @@ func (ld *loading) explain(x *plugin.Exception) error {
 	return x
 }
 
-// classPosition is where a class begins. The engine knows only where its constructor is, which may be one that nobody
-// wrote, so it is found by its text.
+// classPosition returns where a class begins. The engine knows only the position of its
+// constructor, which may be implicit, so it is searched by its text.
 func (ld *loading) classPosition(class engine.Value) string {
 	if ld.t.IsClass(class) {
 		if s := ld.find(ld.t.text(class)); s != ld.m.name {
@@ -552,7 +553,7 @@ func (ld *loading) classPosition(class engine.Value) string {
 	return ld.m.position(class)
 }
 
-// find is where one of several texts is in the source.
+// find returns the position of the first of several texts in the source.
 func (ld *loading) find(texts ...string) string {
 	for _, text := range texts {
 		if i := strings.Index(ld.original, text); i >= 0 && text != "" {

@@ -10,14 +10,15 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// yieldInterval is after what time the goroutine of a module lets others go first.
+// yieldInterval is after how long the goroutine of a module yields.
 const yieldInterval = 200 * time.Microsecond
 
-// loop serves calls, timers and ends of operations, one after another, until the module closes or dies.
+// loop serves calls, timers and completed operations until the module closes or dies.
 func (m *module) loop() {
 	yielded := time.Now()
 	for m.dead.Load() == nil {
-		// A thousand operations that end at once hand the processor to and fro, and the scheduler takes that for one goroutine.
+		// A thousand operations that end at once pass the processor back and forth, which the
+		// scheduler takes for one goroutine.
 		if now := time.Now(); m.host.crowded.Load() && now.Sub(yielded) > yieldInterval {
 			runtime.Gosched()
 			yielded = now
@@ -44,7 +45,7 @@ func (m *module) loop() {
 	}
 }
 
-// own runs f while nobody else uses the engine.
+// own runs f with exclusive use of the engine.
 func (m *module) own(f func()) {
 	m.owner.Lock()
 	defer m.owner.Unlock()
@@ -53,7 +54,7 @@ func (m *module) own(f func()) {
 	}
 }
 
-// awaken tells the loop of a timer that somebody else has set, if there is one.
+// awaken signals the loop that a timer was set elsewhere.
 func (m *module) awaken() {
 	if !m.timers.armed && len(m.timers.list) > 0 {
 		select {
@@ -63,7 +64,8 @@ func (m *module) awaken() {
 	}
 }
 
-// await serves timers and ends of operations until a promise is settled, while the plugin is loaded.
+// await serves timers and completed operations until a promise is settled, while the plugin is
+// loaded.
 func (m *module) await(ctx context.Context, promise engine.Value) (engine.State, engine.Value, error) {
 	for {
 		if err := m.engine.Err(); err != nil {

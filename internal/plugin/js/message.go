@@ -13,13 +13,13 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// messageCodec converts a protobuf message by the JSON mapping of protobuf: it reads and writes the fields of the
-// generated struct, which costs a fraction of what reflection on messages costs.
+// messageCodec converts a protobuf message by protobuf's JSON mapping: it accesses the fields of
+// the generated struct, at a fraction of the cost of protobuf reflection.
 type messageCodec struct {
 	typ    reflect.Type
 	label  string
 	fields []messageField
-	// oneofs are the members that hold one of several fields.
+	// oneofs are the members for oneofs.
 	oneofs []oneof
 	// plain are the numbers of the fields that are in no oneof.
 	plain []int
@@ -28,12 +28,12 @@ type messageCodec struct {
 
 type messageField struct {
 	name int
-	// alias is the name in the declaration, which the mapping accepts too.
+	// alias is the name in the declaration, which the mapping accepts, too.
 	alias int
-	// index is that of the member of the generated struct.
+	// index is the index of the member of the generated struct.
 	index int
 	codec codec
-	// oneof is the number of the oneof that the field is in, or -1; wrapper is the struct that holds it there.
+	// oneof is the number of the field's oneof, or -1; wrapper is its wrapper struct.
 	oneof   int
 	wrapper reflect.Type
 }
@@ -63,7 +63,7 @@ func newMessageCodec(t reflect.Type) (codec, error) {
 				oneofIndex[string(od.Name())] = k
 				c.oneofs = append(c.oneofs, oneof{sf.Index[0], map[reflect.Type]int{}})
 			}
-			// What the generated code holds the field in shows when the field is set.
+			// The type of the wrapper shows when the field is set.
 			m := zero.New()
 			m.Set(fd, m.NewField(fd))
 			w := reflect.ValueOf(m.Interface()).Elem().FieldByIndex(sf.Index).Elem().Type().Elem()
@@ -95,7 +95,8 @@ func newMessageCodec(t reflect.Type) (codec, error) {
 	return c, nil
 }
 
-// structFields finds the members of a generated struct by the numbers and the names in their tags.
+// structFields returns the members of a generated struct by the numbers and the names in their
+// tags.
 func structFields(t reflect.Type) (byNumber map[int]reflect.StructField, oneofs map[string]reflect.StructField) {
 	byNumber, oneofs = map[int]reflect.StructField{}, map[string]reflect.StructField{}
 	for i := range t.NumField() {
@@ -113,7 +114,7 @@ func structFields(t reflect.Type) (byNumber map[int]reflect.StructField, oneofs 
 	return byNumber, oneofs
 }
 
-// presentBytes are bytes that are there when they are not nil.
+// presentBytes are bytes that are present if not nil.
 type presentBytes struct{ bytesCodec }
 
 func (presentBytes) empty(p reflect.Value) bool { return p.IsNil() }

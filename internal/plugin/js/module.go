@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A module is a plugin with its engine, which belongs to whoever holds owner: the goroutine of run, a caller that found
-// the engine free, or a debugger.
+// A module is a plugin with its engine, which belongs to the holder of owner: the goroutine of run,
+// a caller that found the engine free, or a debugger.
 type module struct {
 	host       *Host
 	descriptor plugin.Descriptor
@@ -24,7 +24,7 @@ type module struct {
 	warnings   []string
 	closing    chan struct{}
 	closeOnce  sync.Once
-	// stopped is closed when no call is served any more, ended when nothing of the module is left.
+	// stopped is closed when no call is served any more, ended when everything is freed.
 	stopped, ended chan struct{}
 	stopping       atomic.Bool
 	dead           atomic.Pointer[deadError]
@@ -33,7 +33,7 @@ type module struct {
 	ctx            context.Context
 	cancel         context.CancelFunc
 
-	// died is closed when the module is dead, stuck if moreover its engine does not come back.
+	// died is closed when the module is dead, stuck if its engine also does not return.
 	died, stuck chan struct{}
 	diedOnce    sync.Once
 	stuckOnce   sync.Once
@@ -41,20 +41,20 @@ type module struct {
 	// owner guards everything below.
 	owner sync.Mutex
 	shut  bool
-	// wake tells the goroutine of run to look at its timers, javaCalls that Java calls functions.
+	// wake makes the goroutine of run check its timers, javaCalls signals calls of Java.
 	wake, javaCalls chan struct{}
 
-	// grants are those of the descriptor; nil until it was read. It is read without owner.
+	// grants are those of the descriptor; nil until it was read. Reading needs no lock.
 	grants atomic.Pointer[plugin.Grants]
 
 	name string
 	log  *slog.Logger
-	// Failures takes note of those of timers and jobs, and of rejections that nobody handles.
+	// Failures records those of timers and jobs, and unhandled rejections.
 	plugin.Failures
 
 	engine *engine.Engine
 	t      *translator
-	// exhausted says that the present turn found no memory.
+	// exhausted is true if memory was exhausted in the current turn.
 	exhausted  bool
 	turns      turns
 	calls      calls
@@ -64,21 +64,21 @@ type module struct {
 	globals    globals
 	console    console
 	uncaught   uncaught
-	// java is what the plugin has of Java; it is nil as long as the plugin has not used it.
+	// java is the plugin's bridge to Java; nil until it is used.
 	java *bridge
-	// loading is nil except while the module is loaded; loaded tells that it was.
+	// loading is nil except while the module is loaded; loaded is true afterwards.
 	loading *loading
 	loaded  bool
 	scripts scripts
 	network network
 	server  serverFunctions
-	// gates bound the requests that are under way at once.
+	// gates limit the running requests.
 	gates gates
 
 	debug debuggee
 }
 
-// deadError is why a module can no longer run anything.
+// deadError is why a module can no longer run.
 type deadError struct{ cause error }
 
 func (e *deadError) Error() string {
@@ -142,7 +142,7 @@ func (m *module) run(ctx context.Context, src plugin.Source, loaded chan<- error
 	m.shutdown()
 }
 
-// end waits for the helpers of the module, which its context has ended.
+// end waits for the helpers of the module, whose context has ended.
 func (m *module) end() {
 	m.cancel()
 	m.closeOnce.Do(func() { close(m.closing) })
@@ -157,7 +157,7 @@ func (m *module) end() {
 	close(m.ended)
 }
 
-// shutdown fails the calls that are left and frees everything.
+// shutdown fails the remaining calls and frees everything.
 func (m *module) shutdown() {
 	m.stopping.Store(true)
 	m.cancel()
@@ -201,7 +201,7 @@ func (m *module) shutdown() {
 	}
 }
 
-// release gives up all values that the module holds.
+// release frees all values of the module.
 func (m *module) release() {
 	for op := range m.operations.pending {
 		op.free(m)
@@ -221,7 +221,7 @@ func (m *module) release() {
 	m.t.close()
 }
 
-// gone is why nothing runs any more.
+// gone returns why nothing runs any more.
 func (m *module) gone() error {
 	if d := m.dead.Load(); d != nil {
 		return d
@@ -247,7 +247,7 @@ func (m *module) Warnings() []string { return m.warnings }
 // Memory is how many bytes the engine holds.
 func (m *module) Memory() int64 { return m.memory.Load() }
 
-// Close ends the module. It does not wait for an engine that is stuck.
+// Close ends the module. It does not wait for a stuck engine.
 func (m *module) Close(ctx context.Context) error {
 	m.stop()
 	select {

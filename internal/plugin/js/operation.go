@@ -10,15 +10,15 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// maxOperations is how many operations of one plugin may be under way.
+// maxOperations is the maximum number of running operations of one plugin.
 const maxOperations = 1000
 
-// An operation is something that a plugin waits for, done on a goroutine of its own.
+// An operation is asynchronous work for a plugin, with a promise.
 type operation struct {
-	// owner is the call in whose name it was begun, or nil.
+	// owner is the call that began it, or nil.
 	owner           *call
 	resolve, reject engine.Value
-	// value makes the result, on the goroutine of the module; nil is undefined.
+	// value creates the result, on the goroutine of the module; nil means undefined.
 	value func() (engine.Value, error)
 	err   error
 }
@@ -28,20 +28,22 @@ func (op *operation) free(m *module) {
 	m.engine.Free(op.reject)
 }
 
-// work is what an operation does, and returns what makes the result, on the goroutine of the module; nil is undefined.
+// work does the work of an operation, and returns the function that creates the result on the
+// goroutine of the module; nil means undefined.
 type work func(ctx context.Context) (value func() (engine.Value, error), err error)
 
-// operations are what a plugin waits for. All but posts and unbegun belongs to whoever owns the engine.
+// operations are the operations of a plugin. Only the owner of the engine uses it, except posts and
+// unbegun.
 type operations struct {
 	m *module
-	// posts are operations that have ended; unbegun those that ended before they began.
+	// posts are completed operations; unbegun those that ended before they began.
 	posts   chan *operation
 	unbegun unbegun
-	// pending are all that have a promise.
+	// pending are all operations with a pending promise.
 	pending map[*operation]struct{}
 }
 
-// begin makes an operation and the promise of its end.
+// begin creates an operation and its promise.
 func (ops *operations) begin() (*operation, engine.Value, error) {
 	if len(ops.pending) >= maxOperations {
 		return nil, engine.Undefined, errTooMany
@@ -70,7 +72,7 @@ func (ops *operations) perform(op *operation, f work) {
 	})
 }
 
-// settleLater lets the goroutine of the module end an operation for which no goroutine works.
+// settleLater makes the module's goroutine end an operation that has no goroutine.
 func (ops *operations) settleLater(op *operation) {
 	ops.unbegun.mu.Lock()
 	ops.unbegun.list = append(ops.unbegun.list, op)
@@ -81,7 +83,7 @@ func (ops *operations) settleLater(op *operation) {
 	}
 }
 
-// settleUnbegun ends the operations that were given to settleLater.
+// settleUnbegun ends the operations passed to settleLater.
 func (ops *operations) settleUnbegun() {
 	ops.unbegun.mu.Lock()
 	list := ops.unbegun.list
@@ -94,14 +96,15 @@ func (ops *operations) settleUnbegun() {
 	}
 }
 
-// unbegun are operations that ended while they waited for their turn; more tells that there are some.
+// unbegun are operations that ended while they waited for their turn; more signals that there are
+// some.
 type unbegun struct {
 	more chan struct{}
 	mu   sync.Mutex
 	list []*operation
 }
 
-// async begins an operation and returns the promise of its end. The context of f ends with the module.
+// async begins an operation and returns its promise. The context of f ends with the module.
 func (ops *operations) async(f work) (engine.Value, error) {
 	op, promise, err := ops.begin()
 	if err == nil {
@@ -110,8 +113,8 @@ func (ops *operations) async(f work) (engine.Value, error) {
 	return promise, err
 }
 
-// inTurn is async for an operation that waits for its turn at a gate. It has no goroutine until then: a thousand that begin
-// at once would all have to run before anything else could.
+// inTurn is async for an operation that waits at a gate. It has no goroutine until then: a thousand
+// goroutines that begin at once would all have to run before anything else.
 func (ops *operations) inTurn(g *gate, f work) (engine.Value, error) {
 	op, promise, err := ops.begin()
 	if err != nil {
@@ -134,15 +137,16 @@ func (ops *operations) inTurn(g *gate, f work) (engine.Value, error) {
 
 type waitingKey struct{}
 
-// A waitingPlugin is one that waits for an operation of the server.
+// A waitingPlugin is a plugin that waits for a server operation.
 type waitingPlugin struct {
 	module *module
-	// outer is who waits for a call in which the plugin asks; nil is nobody.
+	// outer is the plugin that waits for the current call; nil means none.
 	outer *waitingPlugin
 }
 
-// onServer is async for an operation of the server. It waits for its turn, unless it is part of an operation of the same plugin
-// that is under way, as when the server calls the plugin because of it: that one would not end before.
+// onServer is async for a server operation. It waits for its turn, unless it is part of a running
+// operation of the same plugin, for instance if the server calls the plugin because of it, which
+// would otherwise deadlock.
 func (ops *operations) onServer(f work) (engine.Value, error) {
 	var outer *waitingPlugin
 	if c := ops.m.turns.current.Load(); c != nil {
@@ -166,7 +170,7 @@ func (ops *operations) onServer(f work) (engine.Value, error) {
 	})
 }
 
-// settle ends an operation in the name of the call that began it, if somebody still waits for it.
+// settle settles an operation's promise on behalf of its call, if the call has not ended.
 func (ops *operations) settle(op *operation) {
 	delete(ops.pending, op)
 	owner := op.owner
@@ -195,7 +199,7 @@ func (ops *operations) settle(op *operation) {
 	})
 }
 
-// rejection is what a promise is rejected with.
+// rejection converts an error to the reason of a rejection.
 func (ops *operations) rejection(err error) engine.Value {
 	if err == engine.Thrown() { //nolint:errorlint // a mark, never wrapped
 		return ops.m.engine.Exception().Value

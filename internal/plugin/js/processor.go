@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// processorTime is how long the Go scheduler keeps a processor that was added for an engine after the last one needed it.
+// processorTime is how long an added processor of the Go scheduler is kept after the last engine
+// needed it.
 const processorTime = time.Second
 
-// processors are those of the Go scheduler, GOMAXPROCS, of the whole process.
+// processors manages the processors of the Go scheduler, GOMAXPROCS, of the whole process.
 var processors struct {
 	mu sync.Mutex
-	// own is how many there are without those that were added.
+	// own is the number without added ones.
 	own, added int
 }
 
-// addProcessors adds processors to the Go scheduler, or takes them away again. It stops the process for a moment.
+// addProcessors adds processors to the Go scheduler, or removes them. It stops the process briefly.
 func addProcessors(n int) {
 	processors.mu.Lock()
 	defer processors.mu.Unlock()
@@ -34,18 +35,19 @@ func addProcessors(n int) {
 	runtime.GOMAXPROCS(processors.own + processors.added)
 }
 
-// A crew adds a processor to the Go scheduler for each engine that computes for long. The Go scheduler lets a goroutine compute
-// for 10 milliseconds before another one gets its processor. The operating system, which has to share the processors of the
-// machine then, lets a thread that wakes up run at once: the server answers others as fast as without the engine.
+// A crew adds a processor to the Go scheduler for each engine that computes for longer. The Go
+// scheduler lets a goroutine compute for 10 milliseconds before another one gets its processor.
+// With more threads than processors, the operating system runs a waking thread at once: the server
+// responds as fast as without the engine.
 type crew struct {
 	mu sync.Mutex
-	// working is how many engines compute, most how many did at once since the time of since, and added how many processors there
-	// are for them.
+	// working is the number of computing engines, most the maximum since the time since, and added
+	// the number of processors for them.
 	working, most, added int
 	since                time.Time
 }
 
-// begin adds a processor for an engine, unless there is one of another that ended.
+// begin adds a processor for an engine, unless a spare one exists.
 func (c *crew) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,14 +59,14 @@ func (c *crew) begin() {
 	}
 }
 
-// end lets the processor of an engine go, some time later.
+// end releases the processor of an engine, with a delay.
 func (c *crew) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working--
 }
 
-// settle takes away the processors that no engine needed for a while.
+// settle removes processors that have been unneeded for a while.
 func (c *crew) settle(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,14 +80,14 @@ func (c *crew) settle(now time.Time) {
 	c.most, c.since = c.working, now
 }
 
-// isLarge reports whether there are processors to take away.
+// isLarge reports whether there are processors to remove.
 func (c *crew) isLarge() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.added > 0
 }
 
-// disband takes all processors away. It may be called while engines that were given up still compute.
+// disband removes all added processors. Abandoned engines may still be computing.
 func (c *crew) disband() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,19 +97,19 @@ func (c *crew) disband() {
 	c.added, c.most = 0, 0
 }
 
-// A demand is how much of a processor work needs that comes in small parts. Its zero value is ready for use. It is not safe for
-// concurrent use.
+// A demand measures how much of a processor many small pieces of work need. Its zero value is ready
+// for use. It is not safe for concurrent use.
 type demand struct {
 	at time.Time
-	// used is what was used above half a processor since the work began to need that much.
+	// used is the use above half a processor since it began to exceed that.
 	used time.Duration
 }
 
-// add notes a part that has just ended and took some time.
+// add records a piece of work that has just ended.
 func (d *demand) add(now time.Time, took time.Duration) {
 	d.used = max(0, d.used-now.Sub(d.at)/2) + took
 	d.at = now
 }
 
-// isHigh reports whether the work needs more than half a processor, and has for long.
+// isHigh reports whether the work has needed more than half a processor for long.
 func (d *demand) isHigh(now time.Time) bool { return d.used-now.Sub(d.at)/2 > longTurn }

@@ -99,7 +99,7 @@ func (c smallCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	return nil
 }
 
-// integer reads a whole number, a big integer or a decimal string.
+// integer converts a whole number, a BigInt or a decimal string.
 func (t *translator) integer(v engine.Value) (int64, error) {
 	if f, ok := engine.AsNumber(v); ok {
 		if f != math.Trunc(f) || math.IsInf(f, 0) {
@@ -217,7 +217,7 @@ func (timeCodec) from(t *translator, v engine.Value, p reflect.Value) (err error
 	return err
 }
 
-// readTime reads a Date, a number of milliseconds or a text.
+// readTime converts a Date, a number of milliseconds or a text.
 func (t *translator) readTime(v engine.Value) (time.Time, error) {
 	ms, ok := engine.AsNumber(v)
 	switch {
@@ -276,7 +276,7 @@ func (bytesCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	return nil
 }
 
-// decodeBase64 reads both alphabets, with and without padding.
+// decodeBase64 decodes both alphabets, with and without padding.
 func decodeBase64(s string) ([]byte, error) {
 	s = strings.TrimRight(s, "=")
 	if strings.ContainsAny(s, "-_") {
@@ -343,7 +343,7 @@ func (c *enumCodec) from(t *translator, v engine.Value, p reflect.Value) error {
 	return nil
 }
 
-// shorten cuts a text of a plugin that a message quotes.
+// shorten truncates a plugin's text in a message.
 func shorten(s string) string {
 	if len(s) > 100 {
 		return strings.ToValidUTF8(s[:100], "") + "…"

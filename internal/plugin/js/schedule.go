@@ -13,21 +13,21 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A task is the function of a schedule. Tasks belong to the owner of the engine.
+// A task is the function of a schedule. Only the owner of the engine may use it.
 type task struct {
 	extension *extension
 	schedule  *plugin.Schedule
 	function  engine.Value
 }
 
-// tasks are the functions of schedules by their numbers.
+// tasks are the functions of schedules by number.
 type tasks struct {
 	m    *module
 	byID map[int]*task
 	next int
 }
 
-// slotPlan is how the slot reaches the function of a schedule.
+// slotPlan converts the slot for the function of a schedule.
 var slotPlan = sync.OnceValues(func() (*plan, error) {
 	t := reflect.TypeFor[time.Time]()
 	c, err := codecOf(t)
@@ -36,8 +36,8 @@ var slotPlan = sync.OnceValues(func() (*plan, error) {
 
 var errNoExtension = errors.New("app.schedule must be called by a hook or a function of an extension, because the plugin has several extensions: the schedule follows the life of one")
 
-// add is app.schedule: name, times, whether one node runs it, and the function. It returns the number of the task and
-// the name.
+// add is app.schedule: name, times, leaderOnly, and the function. It returns the number of the task
+// and the name.
 func (ts *tasks) add(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	if err := ts.m.server.loadedOnly("app.schedule"); err != nil {
 		return engine.Undefined, err
@@ -63,7 +63,7 @@ func (ts *tasks) add(_ engine.Value, args []engine.Value) (engine.Value, error) 
 	return ts.m.t.value(ts.m.t.anyToJS([]any{float64(ts.next), s.Name}))
 }
 
-// remove ends a schedule by the number of its task, and reports whether it was there.
+// remove removes a schedule by the number of its task, and reports whether it existed.
 func (ts *tasks) remove(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	id, _ := engine.AsNumber(args[0])
 	t := ts.byID[int(id)]
@@ -73,7 +73,7 @@ func (ts *tasks) remove(_ engine.Value, args []engine.Value) (engine.Value, erro
 	return engine.Bool(t != nil), nil
 }
 
-// drop ends schedules.
+// drop removes schedules.
 func (ts *tasks) drop(which func(*task) bool) {
 	for id, t := range ts.byID {
 		if which(t) {
@@ -97,7 +97,8 @@ func (x *extension) runSchedule(ctx context.Context, args []any) (bool, error) {
 	return x.do(&call{ctx: ctx, extension: x, task: name, plan: p, label: "the schedule " + name, args: args[1:]})
 }
 
-// function returns the function of a schedule of an extension, which the caller must free, and reports whether there is one.
+// function returns the function of an extension's schedule, which the caller must free, and whether
+// there is one.
 func (ts *tasks) function(x *extension, name string) (engine.Value, bool) {
 	for _, t := range ts.byID {
 		if t.extension == x && t.schedule.Name == name {

@@ -19,21 +19,23 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// resourceTimeout is how long the download of a script may take.
+// resourceTimeout bounds the download of a script.
 const resourceTimeout = 30 * time.Second
 
-// scripts are the files of a plugin: what it imports and loads, and how places in the code that runs are those in a source.
+// scripts are the files of a plugin: its imports and loaded scripts, with the mapping from running
+// code to sources.
 type scripts struct {
 	m *module
-	// folder is where the plugin lies; nil if it lies in none.
+	// folder is the plugin's folder; nil if there is none.
 	folder *os.Root
-	// maps are those of the scripts that have one, by name.
+	// maps are the source maps of the scripts, by name.
 	maps map[string]*sourceMap
 	// covered are the scripts whose lines are counted, by name.
 	covered map[string]*inspector.Covered
 }
 
-// resolve makes the name of an import the name of a resource: a path in the folder of the plugin, or a URL.
+// resolve converts the name of an import to that of a resource: a path in the plugin's folder, or a
+// URL.
 func (ss *scripts) resolve(base, name string) (string, error) {
 	full, err := ss.absolute(base, name)
 	if ss.m.loading != nil && base == ss.m.name {
@@ -66,7 +68,7 @@ func (ss *scripts) absolute(base, name string) (string, error) {
 	return path.Join(path.Dir(base), name), nil
 }
 
-// source reads the source of a module that is imported.
+// source reads the source of an imported module.
 func (ss *scripts) source(name string) (string, error) {
 	s, err := ss.read(name)
 	if err != nil {
@@ -75,7 +77,8 @@ func (ss *scripts) source(name string) (string, error) {
 	return ss.runnable(name, ss.pathOf(name), s, true), nil
 }
 
-// load is the global function load: it runs a script in the global scope and returns its last value.
+// load is the global function load: it runs a script in the global scope and returns its last
+// value.
 func (ss *scripts) load(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	v := argument(args, 0)
 	if engine.IsObject(v) {
@@ -95,7 +98,7 @@ func (ss *scripts) load(_ engine.Value, args []engine.Value) (engine.Value, erro
 	return ss.run(name, s)
 }
 
-// loadGiven runs a script that the plugin gives itself, as {name, script}.
+// loadGiven runs a script that the plugin passes as {name, script}.
 func (ss *scripts) loadGiven(v engine.Value) (engine.Value, error) {
 	var texts [2]string
 	for i, key := range []string{"name", "script"} {
@@ -125,7 +128,7 @@ func isURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// read reads a resource: a file of the plugin's folder or what a URL gives. The goroutine of the plugin waits for it.
+// read reads a resource: a file of the plugin's folder or a URL. It blocks the plugin's goroutine.
 func (ss *scripts) read(name string) (string, error) {
 	if isURL(name) {
 		ctx := ss.m.ctx
@@ -165,8 +168,8 @@ func (ss *scripts) read(name string) (string, error) {
 	return string(data), nil
 }
 
-// runnable returns the code that runs for a script: itself without its source map, or code that can be debugged. path is
-// where the script lies, "" if it is not in a file.
+// runnable returns the code to run for a script: without its source map, or instrumented for
+// debugging. path is the path of the script, "" if it is not in a file.
 func (ss *scripts) runnable(name, path, script string, isModule bool) string {
 	code, reference := ss.withoutMap(name, script)
 	if ss.m.debug.target == nil {
@@ -185,8 +188,8 @@ func (ss *scripts) runnable(name, path, script string, isModule bool) string {
 	return ss.m.debug.target.Instrument(s)
 }
 
-// withoutProbes compiles a script as its author wrote it, because it cannot be compiled as it can be debugged. If that
-// fails as well, the script is at fault, and its own error is the one that pends.
+// withoutProbes compiles the original script if the instrumented one cannot be compiled. If that
+// fails as well, the script's own error is the pending one.
 func (ss *scripts) withoutProbes(compile func() engine.Value) engine.Value {
 	x := ss.m.engine.Exception()
 	defer ss.m.engine.Free(x.Value)
@@ -201,7 +204,7 @@ func (ss *scripts) withoutProbes(compile func() engine.Value) engine.Value {
 	return compiled
 }
 
-// pathOf is where a script in the folder of the plugin lies.
+// pathOf returns the path of a script in the plugin's folder.
 func (ss *scripts) pathOf(name string) string {
 	if ss.folder == nil || isURL(name) {
 		return ""
@@ -209,7 +212,7 @@ func (ss *scripts) pathOf(name string) string {
 	return filepath.Join(ss.folder.Name(), filepath.FromSlash(name))
 }
 
-// url is the name of a script for debuggers, which open files by it.
+// url returns the name of a script for debuggers, which open files by it.
 func (ss *scripts) url(name, path string) string {
 	if path == "" {
 		return name
@@ -220,7 +223,8 @@ func (ss *scripts) url(name, path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// authored translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+// authored translates positions in a text, in the form of a stack trace, from running code to the
+// author's source.
 func (ss *scripts) authored(text string) string {
 	if ss.m.debug.target != nil {
 		text = ss.m.debug.target.Original(text)
@@ -228,7 +232,7 @@ func (ss *scripts) authored(text string) string {
 	return ss.sourced(ss.uncovered(text))
 }
 
-// open gives the plugin the folder that it lies in.
+// open sets the plugin's folder.
 func (ss *scripts) open(path string) error {
 	if path == "" {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"example.org/app/internal/role"
 )
 
-// notificationCodec reads what app.notify gets.
+// notificationCodec converts the argument of app.notify.
 var notificationCodec = sync.OnceValues(func() (codec, error) { return codecOf(reflect.TypeFor[plugin.Notification]()) })
 
-// serverFunctions are what a plugin can use of the server.
+// serverFunctions are the server's functions for a plugin.
 type serverFunctions struct{ m *module }
 
 // values are the constants of the prelude.
@@ -33,7 +33,8 @@ func (f *serverFunctions) values() map[string]any {
 	return map[string]any{"operations": ops}
 }
 
-// node is the node for which the plugin runs at present: id, role and version. One process can be two.
+// node returns the node for which the plugin is running: id, role and version. One process can be
+// two nodes.
 func (f *serverFunctions) node(engine.Value, []engine.Value) (engine.Value, error) {
 	var node plugin.Node
 	if s := f.m.host.opts.Server; s != nil {
@@ -42,7 +43,7 @@ func (f *serverFunctions) node(engine.Value, []engine.Value) (engine.Value, erro
 	return f.m.t.value(f.m.t.anyToJS([]any{node.ID, string(node.Role), node.Version, node.Shadow}))
 }
 
-// role is the role that called the plugin, or the only one that it is made for; "" if neither is known.
+// role returns the role that called the plugin, or its only role; "" if neither is known.
 func (f *serverFunctions) role() role.Role {
 	if c := f.m.turns.current.Load(); c != nil && c.extension != nil {
 		points := c.extension.points
@@ -59,8 +60,8 @@ func (f *serverFunctions) role() role.Role {
 	return ""
 }
 
-// loadedOnly refuses what acts on the server while the plugin is loaded: loading must change nothing, and who acts is
-// not known yet.
+// loadedOnly returns an error for server functions with effects while the plugin is loaded: loading
+// must not change anything, and the plugin is not identified yet.
 func (f *serverFunctions) loadedOnly(what string) error {
 	if f.m.loaded {
 		return nil
@@ -68,7 +69,7 @@ func (f *serverFunctions) loadedOnly(what string) error {
 	return fmt.Errorf("%s cannot be used while the plugin is loaded; use it in start() or later", what)
 }
 
-// all are the functions that the prelude gets.
+// all returns the functions for the prelude.
 func (f *serverFunctions) all() map[string]engine.Func {
 	return map[string]engine.Func{
 		"node":          f.node,
@@ -102,14 +103,14 @@ func (f *serverFunctions) config(_ engine.Value, args []engine.Value) (engine.Va
 	return f.m.t.value(f.m.t.anyToJS(plain(values)))
 }
 
-// settingsPlan is how the settings reach onSettingsChanged.
+// settingsPlan converts the settings for onSettingsChanged.
 var settingsPlan = sync.OnceValues(func() (*plan, error) {
 	t := reflect.TypeFor[map[string]any]()
 	c, err := codecOf(t)
 	return &plan{types: []reflect.Type{t}, params: []codec{c}}, err
 })
 
-// settings are the settings of the plugin that hold.
+// settings returns the effective settings of the plugin.
 func (f *serverFunctions) settings() (map[string]any, error) {
 	s := f.m.host.opts.Server
 	if s == nil {
@@ -129,7 +130,7 @@ func (f *serverFunctions) readSettings(engine.Value, []engine.Value) (engine.Val
 	return f.m.t.value(f.m.t.anyToJS(values))
 }
 
-// plain makes numbers of the integers of a configuration, which are no ids.
+// plain converts integers of a configuration, which are no ids, to numbers.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -154,7 +155,7 @@ func plain(v any) any {
 	return v
 }
 
-// callAPI carries out an operation: its number and its input.
+// callAPI runs an operation: its number and its input.
 func (f *serverFunctions) callAPI(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	s := f.m.host.opts.Server
 	i, _ := engine.AsNumber(args[0])
@@ -222,7 +223,7 @@ func (f *serverFunctions) notify(_ engine.Value, args []engine.Value) (engine.Va
 	})
 }
 
-// storage returns the storage, or why there is none.
+// storage returns the storage, or an error if there is none.
 func (f *serverFunctions) storage() (plugin.Storage, error) {
 	if s := f.m.host.opts.Server; s != nil && s.Storage() != nil {
 		return s.Storage(), f.loadedOnly("app.storage")

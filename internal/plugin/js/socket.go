@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// maxSockets is how many WebSockets one plugin may have.
+	// maxSockets is the maximum number of WebSockets of one plugin.
 	maxSockets = 100
-	// socketTimeout bounds how long a socket takes to open, and how long a message takes to be written.
+	// socketTimeout bounds opening a socket, and writing a message.
 	socketTimeout = 30 * time.Second
 )
 
-// A socket is a WebSocket that a plugin has opened. It ends with the module.
+// A socket is a WebSocket of a plugin. It ends with the module.
 type socket struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// conn belongs to whoever owns the engine; it is nil until the socket is open.
+	// conn is used only by the owner of the engine; nil until the socket is open.
 	conn *websocket.Conn
 	// closing is set when the plugin closes the socket.
 	closing atomic.Pointer[closing]
 }
 
-// closing is how the plugin closes a socket; err is there when done is closed.
+// closing is the plugin's close of a socket; err is set when done is closed.
 type closing struct {
 	code websocket.StatusCode
 	why  string
@@ -43,7 +43,8 @@ type closing struct {
 	err  error
 }
 
-// end is the error of reading a socket. Either who reads or who closes gets what the other side says last.
+// end returns the error of reading a socket. Either the reader or the closer receives the peer's
+// close frame.
 func (s *socket) end(err error) error {
 	c := s.closing.Load()
 	if c == nil || websocket.CloseStatus(err) != -1 {
@@ -73,13 +74,14 @@ func (n *network) functions() map[string]engine.Func {
 	}
 }
 
-// socket finds a socket by its id; it is nil if it has ended.
+// socket finds a socket by id; nil if it has ended.
 func (n *network) socket(args []engine.Value) (float64, *socket) {
 	id, _ := engine.AsNumber(argument(args, 0))
 	return id, n.sockets[id]
 }
 
-// openSocket opens a socket: id, URL, protocols and headers. It returns the promise of the protocol.
+// openSocket opens a socket: id, URL, protocols and headers. It returns the promise of the
+// protocol.
 func (n *network) openSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	if len(n.sockets) >= maxSockets {
 		return engine.Undefined, errTooManySockets
@@ -134,7 +136,7 @@ func (n *network) openSocket(_ engine.Value, args []engine.Value) (engine.Value,
 	return opened, nil
 }
 
-// dial opens a connection, unless its socket ends before.
+// dial opens a connection, unless its socket ends first.
 func (n *network) dial(ctx, life context.Context, address string, opts *websocket.DialOptions) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, socketTimeout, fmt.Errorf("no answer within %s", socketTimeout))
 	defer cancel()
@@ -189,8 +191,8 @@ func (n *network) readSocket(_ engine.Value, args []engine.Value) (engine.Value,
 	})
 }
 
-// endOfSocket is what a plugin sees of the end of a socket: code, reason, whether both sides agreed on it, and what went
-// wrong.
+// endOfSocket returns the plugin's view of the end of a socket: code, reason, whether it was clean,
+// and the error.
 func (n *network) endOfSocket(err error) []any {
 	if end, ok := errors.AsType[websocket.CloseError](err); ok {
 		return []any{int32(end.Code), end.Reason, true, ""}
@@ -200,7 +202,7 @@ func (n *network) endOfSocket(err error) []any {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		text = fmt.Sprintf("a message is longer than %d bytes", n.m.host.opts.ResponseLimit)
 	case errors.Is(err, net.ErrClosed):
-		text = "" // The plugin has closed it, and the other side did not answer.
+		text = "" // The plugin has closed it, and the peer did not respond.
 	case errors.Is(err, io.EOF):
 		text = "the connection ended"
 	}
@@ -224,7 +226,7 @@ func (n *network) writeSocket(_ engine.Value, args []engine.Value) (engine.Value
 	})
 }
 
-// closeSocket closes a socket with a code and a reason. Who reads it learns of the end.
+// closeSocket closes a socket with a code and a reason. Its reader gets the end.
 func (n *network) closeSocket(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	_, s := n.socket(args)
 	if s == nil {

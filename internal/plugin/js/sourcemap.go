@@ -16,19 +16,19 @@ import (
 	"github.com/go-sourcemap/sourcemap"
 )
 
-// A sourceMap translates places in a script to places in what it was made of, such as TypeScript.
+// A sourceMap maps positions in a script to its sources, such as TypeScript.
 type sourceMap struct {
-	// data is the map as it was found; nil once it is parsed.
+	// data is the unparsed map; nil once it is parsed.
 	data []byte
-	// root is what the map puts before the names of its sources.
+	// root is the map's prefix for the names of its sources.
 	root     string
 	consumer *sourcemap.Consumer
 }
 
-// mapComment begins the last line of a script that has a map.
+// mapComment is the prefix of the last line of a script with a map.
 const mapComment = "//# sourceMappingURL="
 
-// cutMap splits a script into its code and the reference to its map, "" if it has none.
+// cutMap splits a script into its code and the reference to its map, "" if there is none.
 func cutMap(script string) (code, reference string) {
 	i := strings.LastIndex(script, mapComment)
 	if i < 0 || i > 0 && script[i-1] != '\n' {
@@ -41,8 +41,8 @@ func cutMap(script string) (code, reference string) {
 	return script[:i], reference
 }
 
-// withoutMap returns the code of a script without its map, and remembers the map. The reference is returned for debuggers.
-// A map that cannot be read is reported: the script runs without it.
+// withoutMap returns the code of a script without its map, and stores the map. The reference is
+// returned for debuggers. An unreadable map is reported: the script runs without it.
 func (ss *scripts) withoutMap(name, script string) (code, reference string) {
 	code, reference = cutMap(script)
 	if reference == "" {
@@ -63,8 +63,8 @@ func (ss *scripts) withoutMap(name, script string) (code, reference string) {
 	return code, reference
 }
 
-// readMap reads the map of a script: it is in the script, or beside it. It returns nil for a map that nobody can find, that
-// of a script without a folder.
+// readMap reads the map of a script, inline or from a file beside it. It returns nil for a script
+// without a folder.
 func (ss *scripts) readMap(name, reference string) ([]byte, error) {
 	if strings.HasPrefix(reference, "data:") {
 		return dataOf(reference)
@@ -83,7 +83,7 @@ func (ss *scripts) readMap(name, reference string) ([]byte, error) {
 	return []byte(text), err
 }
 
-// dataOf returns what a data URL holds.
+// dataOf returns the content of a data URL.
 func dataOf(reference string) ([]byte, error) {
 	head, body, ok := strings.Cut(strings.TrimPrefix(reference, "data:"), ",")
 	if !ok {
@@ -100,10 +100,10 @@ func dataOf(reference string) ([]byte, error) {
 	return []byte(text), err
 }
 
-// place is a place in a text, such as a line of a stack trace.
+// place matches a position in a text, such as a line of a stack trace.
 var place = regexp.MustCompile(`([^\s()]+):(\d+):(\d+)`)
 
-// sourced translates the places in a text from scripts to what they were made of.
+// sourced translates positions in a text from scripts to their sources.
 func (ss *scripts) sourced(text string) string {
 	if len(ss.maps) == 0 {
 		return text
@@ -123,8 +123,8 @@ func (ss *scripts) sourced(text string) string {
 	})
 }
 
-// source returns where a place in the script comes from. Lines and columns count from 1. The author of the plugin made the
-// map: one that is wrong must not cost more than itself.
+// source maps a position in the script to its source. Lines and columns count from 1. The map comes
+// from the plugin's author: an invalid one must not cause other failures.
 func (s *sourceMap) source(line, column int) (name string, sourceLine, sourceColumn int, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -144,7 +144,7 @@ func (s *sourceMap) source(line, column int) (name string, sourceLine, sourceCol
 	return strings.TrimPrefix(strings.TrimPrefix(name, s.root), "/"), sourceLine, sourceColumn + 1, true
 }
 
-// parse parses the map, the first time that it is needed.
+// parse parses the map on first use.
 func (s *sourceMap) parse() {
 	data := s.data
 	s.data = nil

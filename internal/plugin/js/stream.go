@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// maxStreams is how many answers one plugin may read bit by bit at once.
+	// maxStreams is the maximum number of streams of one plugin.
 	maxStreams = 100
-	// chunkSize is how many bytes of a stream a plugin gets at once, at most.
+	// chunkSize is the maximum size of a chunk of a stream.
 	chunkSize = 64 << 10
 )
 
-// A stream is the body of an answer that a plugin reads bit by bit. It ends with its context.
+// A stream is the body of a response that a plugin reads incrementally. It ends with its context.
 type stream struct {
 	ctx     context.Context
 	body    io.ReadCloser
 	timeout time.Duration
-	// late ends a stream that nobody reads or that does not go on.
+	// late ends a stream that is not read or makes no progress.
 	late *time.Timer
 }
 
 var errTooManyStreams = fmt.Errorf("a plugin may read %d streams at once", maxStreams)
 
-// streamedValue is an answer whose body the plugin reads by its id.
+// streamedValue returns a response whose body the plugin reads by id.
 func (n *network) streamedValue(id float64, res *response) (engine.Value, error) {
 	for old, s := range n.streams {
-		if s.ctx.Err() != nil { // The plugin has forgotten it.
+		if s.ctx.Err() != nil { // The plugin has dropped it.
 			n.endStream(old)
 		}
 	}
@@ -81,7 +81,7 @@ func (n *network) readStream(_ engine.Value, args []engine.Value) (engine.Value,
 	})
 }
 
-// next reads what is there, at least one byte.
+// next reads the available bytes, at least one.
 func (s *stream) next() ([]byte, error) {
 	s.late.Reset(s.timeout)
 	chunk := make([]byte, chunkSize)

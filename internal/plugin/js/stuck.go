@@ -12,20 +12,20 @@ import (
 	"example.org/app/internal/rusage"
 )
 
-// CPU is how long the engine ran. It runs on one processor at a time.
+// CPU returns how long the engine ran. It runs on one processor at a time.
 func (m *module) CPU() time.Duration { return time.Duration(m.turns.spent.Load()) }
 
-// Allocated is not known: the engine counts only what it holds.
+// Allocated returns 0: the engine counts only what it holds.
 func (m *module) Allocated() int64 { return 0 }
 
-// watchInterval is how often the host looks at turns that run, and watchIdle how often it looks in vain before it waits
-// for the next turn.
+// watchInterval is how often the host checks running turns, and watchIdle after how many idle
+// checks it waits for the next turn.
 const (
 	watchInterval = 10 * time.Millisecond
 	watchIdle     = 100
 )
 
-// attend makes the host watch turns, if it does not.
+// attend makes the host watch turns.
 func (h *Host) attend() {
 	if h.watching.Load() {
 		return
@@ -36,8 +36,8 @@ func (h *Host) attend() {
 	}
 }
 
-// watch sees to it that turns end when their time is over. Callers run the engine themselves where they can, so that
-// nobody else could answer them.
+// watch ends turns whose time is over. Callers run the engine themselves where possible, so they
+// cannot do it.
 func (h *Host) watch() {
 	defer h.crew.disband()
 	for {
@@ -75,7 +75,7 @@ func (h *Host) resume() bool {
 	return true
 }
 
-// look looks at every module once, and reports whether one had a turn since the last look.
+// look checks every module once, and reports whether one had a turn since the last check.
 func (h *Host) look() (busy bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *Host) look() (busy bool) {
 	return busy
 }
 
-// overdue reports whether the turn that the host watches should have ended.
+// overdue reports whether the watched turn should have ended.
 func (ts *turns) overdue() bool {
 	if over, known := ts.callOver(); known {
 		return over
@@ -101,11 +101,12 @@ func (ts *turns) overdue() bool {
 	return time.Since(ts.watched.since) > ts.m.host.opts.TurnLimit
 }
 
-// hasten ends the present turn when its time is over. Code of a plugin asks only now and then whether it must end, which
-// can take long when memory is short: it is made to ask at once. Some functions of the engine never ask: if the turn
-// goes on for the stuck limit, the engine is broken off, and the module is dead. The limit is counted in looks and in time
-// of the processors, so that a process that gets none does not take its plugins for stuck; one that works on nothing is
-// given up later. A debugger may hold a turn as long as it likes.
+// hasten ends the current turn when its time is over. Code of a plugin checks only periodically
+// whether it must end, which can take long when memory is short: it is made to check at once. Some
+// functions of the engine never check: if the turn continues for the stuck limit, the engine is
+// aborted, and the module is dead. The limit is counted in checks and in processor time, so that a
+// starved process does not take its plugins for stuck; one blocked without computing is abandoned
+// later. A debugger may pause a turn indefinitely.
 func (ts *turns) hasten() {
 	if ts.m.debug.possible() || !ts.overdue() {
 		return
@@ -121,7 +122,7 @@ func (ts *turns) hasten() {
 	}
 }
 
-// abandon gives up an engine that does not come back from a turn.
+// abandon abandons an engine that does not return from a turn.
 func (ts *turns) abandon() {
 	what := "code that no call waits for"
 	if c := ts.current.Load(); c != nil {
@@ -135,7 +136,7 @@ func (ts *turns) abandon() {
 	ts.m.stuckOnce.Do(func() { close(ts.m.stuck) })
 }
 
-// die notes why the module can run nothing any more. The first reason counts.
+// die records why the module can no longer run. The first reason counts.
 func (m *module) die(cause error) {
 	m.diedOnce.Do(func() {
 		m.log.Error("a plugin died", slog.Any("error", cause))
@@ -144,7 +145,7 @@ func (m *module) die(cause error) {
 	})
 }
 
-// Died is closed when the module can run nothing any more.
+// Died is closed when the module can no longer run.
 func (m *module) Died() <-chan struct{} { return m.died }
 
 // Err returns why the module died, nil if it did not.
@@ -155,10 +156,11 @@ func (m *module) Err() error {
 	return nil
 }
 
-// errMemory is the death of a plugin that holds so much memory that its functions find none.
+// errMemory means that the plugin's memory is exhausted.
 var errMemory = errors.New("the plugin has used up its memory")
 
-// checkMemory ends a module whose memory was exhausted and is not free again: every call would fail from now on.
+// checkMemory ends a module whose memory was exhausted and is still not free: every further call
+// would fail.
 func (m *module) checkMemory() {
 	limit := m.memoryLimit()
 	m.engine.Collect()

@@ -29,7 +29,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// subtleParams are what an operation of crypto.subtle is told besides bytes. Private keys are PKCS #8, public ones SPKI.
+// subtleParams are the parameters of an operation of crypto.subtle besides bytes. Private keys are
+// PKCS #8, public ones SPKI.
 type subtleParams struct {
 	Name       string  `json:"name"`
 	Hash       string  `json:"hash"`
@@ -41,7 +42,7 @@ type subtleParams struct {
 	SaltLength float64 `json:"saltLength"`
 }
 
-// Names of the algorithms and of the kinds of failures, as the Web Cryptography API has them.
+// Names of the algorithms and of the kinds of failures in the Web Cryptography API.
 const (
 	algHMAC, algGCM, algCBC, algPBKDF2, algHKDF        = "HMAC", "AES-GCM", "AES-CBC", "PBKDF2", "HKDF"
 	algPKCS1, algPSS, algOAEP                          = "RSASSA-PKCS1-v1_5", "RSA-PSS", "RSA-OAEP"
@@ -49,7 +50,7 @@ const (
 	dataError, operationError, notSupported     string = "DataError", "OperationError", "NotSupportedError"
 )
 
-// Bounds of what an operation may cost: it cannot be interrupted.
+// Limits of the cost of an operation, which cannot be interrupted.
 const (
 	maxIterations  = 10_000_000
 	maxDerivedBits = 1 << 20
@@ -57,12 +58,13 @@ const (
 	maxModulus     = 4096
 )
 
-// refusal is a failure whose kind the plugin can see.
+// refusal returns an error whose kind the plugin can see.
 func refusal(kind, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", kind, fmt.Errorf(format, args...))
 }
 
-// subtle does an operation of crypto.subtle beside the goroutine of the plugin: its name, its parameters as JSON, and bytes.
+// subtle runs an operation of crypto.subtle outside of the plugin's goroutine: its name, its
+// parameters as JSON, and bytes.
 func (l *library) subtle(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	name := l.t.text(argument(args, 0))
 	operation := subtleOperations[name]
@@ -193,7 +195,7 @@ func marshalPublic(key any) ([]byte, error) {
 	return der, nil
 }
 
-// fits checks that a key is one of the algorithm.
+// fits checks that a key is for the algorithm.
 func (p subtleParams) fits(key any) error {
 	var curve elliptic.Curve
 	ok := false
@@ -269,7 +271,7 @@ func importPublic(p subtleParams, der []byte) ([]byte, error) {
 	return marshalPublic(key)
 }
 
-// importPoint makes a public key of the point of a curve.
+// importPoint converts a point of a curve to a public key.
 func importPoint(p subtleParams, point []byte) ([]byte, error) {
 	if p.Name == algEd25519 {
 		if len(point) != ed25519.PublicKeySize {
@@ -345,7 +347,7 @@ func (p subtleParams) saltLength() (*rsa.PSSOptions, error) {
 	if p.SaltLength < 0 || p.SaltLength > maxModulus/8 {
 		return nil, refusal(operationError, "saltLength must be from 0 to %d", maxModulus/8)
 	}
-	// The zero of Go is its own choice of a length.
+	// Go's zero means another length.
 	if p.SaltLength == 0 {
 		return nil, refusal(notSupported, "saltLength must be above 0")
 	}
@@ -499,7 +501,7 @@ func encrypt(p subtleParams, key, data, iv, additional []byte) ([]byte, error) {
 	return out, nil
 }
 
-// errDecrypt says no more, because what is wrong is of use to attackers only.
+// errDecrypt has no details, because they would only help attackers.
 var errDecrypt = refusal(operationError, "the data cannot be decrypted")
 
 // decrypt decrypts data. For RSA-OAEP, iv is the label.
@@ -551,7 +553,7 @@ func decryptCBC(key, data, iv []byte) ([]byte, error) {
 	return out[:len(out)-padding], nil
 }
 
-// derive makes bits of a password, of a key, or of two keys.
+// derive derives bits from a password, from a key, or from two keys.
 func derive(p subtleParams, key, salt, info []byte) ([]byte, error) {
 	if p.Name == algECDH {
 		return agree(p, key, salt)
@@ -582,7 +584,7 @@ func derive(p subtleParams, key, salt, info []byte) ([]byte, error) {
 	return out, nil
 }
 
-// agree is what two keys have in common.
+// agree computes the shared secret of two keys.
 func agree(p subtleParams, private, public []byte) ([]byte, error) {
 	own, err := p.private(private)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"example.org/app/internal/plugin/js/words"
 )
 
-// library are the functions that need nothing of the plugin but its values.
+// library are functions that need only the plugin's values.
 type library struct {
 	t *translator
-	// memory is how many bytes matchers may take.
+	// memory is the maximum memory of matchers in bytes.
 	memory int64
-	// inTurn does work beside the goroutine of the plugin, when its turn comes.
+	// inTurn does work outside of the plugin's goroutine, when its turn comes.
 	inTurn func(work) (engine.Value, error)
 }
 
@@ -60,8 +60,8 @@ func (l *library) text() map[string]engine.Func {
 	}
 }
 
-// decode decodes UTF-8: what was left of the last time, the input, whether errors throw, whether more follows. It
-// returns the text and what is left.
+// decode decodes UTF-8: the rest of the last call, the input, whether errors throw, whether more
+// follows. It returns the text and the rest.
 func (l *library) decode(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	rest, _ := l.t.AsBytes(args[0])
 	input, _ := l.t.AsBytes(args[1])
@@ -93,7 +93,7 @@ func (l *library) decode(_ engine.Value, args []engine.Value) (engine.Value, err
 	return arr, nil
 }
 
-// matchers are the functions that find words.
+// matchers are the functions of word matchers.
 func (l *library) matchers() map[string]engine.Func {
 	return map[string]engine.Func{
 		"matcher": l.newMatcher,
@@ -169,7 +169,7 @@ func (l *library) newMatcher(_ engine.Value, args []engine.Value) (engine.Value,
 	return l.t.value(l.t.Handle(wordMatcher{w}))
 }
 
-// places are matches with positions as JavaScript counts them.
+// places converts matches to JavaScript positions.
 func places(text string, list []words.Match) []any {
 	out := make([]any, 0, len(list))
 	if len(list) == 0 {

@@ -10,10 +10,10 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// maxTimers is how many timers one plugin may have.
+// maxTimers is the maximum number of timers of one plugin.
 const maxTimers = 10000
 
-// minInterval is the shortest time between two runs of an interval, so that a plugin leaves time for its calls.
+// minInterval is the minimum interval of setInterval, so that a plugin leaves time for its calls.
 const minInterval = time.Millisecond
 
 // A timer is a function that runs later.
@@ -24,7 +24,7 @@ type timer struct {
 	when  time.Time
 	every time.Duration
 	index int
-	// origin is where it was set, if a debugger wants to know.
+	// origin is where it was set, for debuggers.
 	origin *inspector.Origin
 }
 
@@ -35,7 +35,7 @@ type timers struct {
 	byID  map[int]*timer
 	next  int
 	clock *time.Timer
-	// armed tells that the clock is set for the first timer.
+	// armed is true if the clock is set for the first timer.
 	armed bool
 }
 
@@ -63,7 +63,8 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// due returns the channel that tells that a timer may be due; it is nil if there is none, or if somebody else moves the clock.
+// due returns the channel that signals that a timer may be due; nil if there is none, or if the
+// clock is simulated.
 func (t *timers) due() <-chan time.Time {
 	if t.m.host.opts.Clock != nil || len(t.list) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (t *timers) free(e *engine.Values) {
 	t.list, t.byID = nil, nil
 }
 
-// set is setTimeout and setInterval.
+// set implements setTimeout and setInterval.
 func (ts *timers) set(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	if len(ts.list) >= maxTimers {
 		return engine.Undefined, errTooMany
@@ -128,7 +129,7 @@ func (ts *timers) clear(_ engine.Value, args []engine.Value) (engine.Value, erro
 	return engine.Undefined, nil
 }
 
-// fire runs the timers that are due. A timer that one of them sets runs the next time, so that calls get their turn.
+// fire runs due timers. Timers set meanwhile run the next time, so that calls get their turn.
 func (ts *timers) fire() {
 	ts.armed = false
 	now := ts.now()

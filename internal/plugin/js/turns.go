@@ -14,36 +14,37 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// turns are the turns of an engine: code of the plugin that runs without a break, in the name of a call or of nobody. One can be inside
-// of another, as when Java calls back. What has no lock of its own belongs to whoever owns the engine.
+// turns are the turns of an engine: code of the plugin that runs without interruption, for a call
+// or for none. One can be inside another, for instance when Java calls back. What has no lock of
+// its own is used only by the owner of the engine.
 type turns struct {
 	m *module
-	// current is the call that the present turn belongs to. count counts the beginnings and the ends of turns.
+	// current is the call of the current turn. count counts the beginnings and the ends of turns.
 	current atomic.Pointer[call]
 	count   atomic.Int64
-	// spent is how long turns took that have ended, in nanoseconds.
+	// spent is the duration of ended turns in nanoseconds.
 	spent atomic.Int64
-	// lane is what lets the present turn compute for long; nil if it has none.
+	// lane allows the current turn to compute for longer; nil if it has none.
 	lane atomic.Pointer[lane]
-	// computing says that the present turn has a processor in the crew of the host.
+	// computing is true if the current turn has a processor of the host's crew.
 	computing bool
-	// demand is that of turns that no caller asked for.
+	// demand is the demand of turns without a caller.
 	demand demand
-	// limit ends turns that belong to no call.
+	// limit ends turns without a call.
 	limit time.Time
-	// inside is how many turns are in progress, one inside the other; began is when the outermost did.
+	// inside is the number of nested turns; began is when the outermost did.
 	inside int
 	began  time.Time
-	// watched belongs to the watcher of the host, under the lock of the host.
+	// watched is used by the watcher of the host, under the lock of the host.
 	watched watched
 }
 
-// run runs f, and the jobs that follow from it, in the name of a call, or of nobody.
+// run runs f, and the resulting jobs, for a call, or for none.
 func (ts *turns) run(c *call, f func()) {
 	ts.limit = time.Time{}
 	outer := ts.enter(c)
 	if event.Profiling() && c != nil && c.extension != nil {
-		// Samples of the processors show the engine; the labels say for whom it works.
+		// CPU profiles show the engine; the labels show for whom it works.
 		id, function := ts.m.descriptor.ID, strings.TrimSuffix(strings.Replace(c.label, ".", "#", 1), "()")
 		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(event.LabelPlugin, id, event.LabelFunction, id+"/"+function)))
 		defer pprof.SetGoroutineLabels(context.Background())
@@ -65,7 +66,7 @@ func (ts *turns) run(c *call, f func()) {
 	ts.m.memory.Store(ts.m.engine.Memory())
 	if err != nil {
 		if errors.Is(err, engine.ErrBroken) {
-			<-ts.m.died // Whoever broke the engine off says why.
+			<-ts.m.died // The goroutine that aborted the engine sets the reason.
 		} else {
 			ts.m.die(err)
 		}
@@ -83,8 +84,8 @@ func (ts *turns) run(c *call, f func()) {
 	}
 }
 
-// callOver reports whether the present turn must end, because the module stops or because of the call that it works for.
-// known is false if it works for no call, or for one that has its answer: then the turn limit decides.
+// callOver reports whether the current turn must end, because the module stops or because of its
+// call. known is false without a call, or if the call has its result: then the turn limit applies.
 func (ts *turns) callOver() (over, known bool) {
 	if ts.m.stopping.Load() {
 		return true, true
@@ -101,11 +102,12 @@ func (ts *turns) callOver() (over, known bool) {
 	return false, false
 }
 
-// How long a turn may go on for a call that is over: after its time, and after its caller has left, so that nobody waits.
-// Code that is interrupted skips its finally blocks; turns that follow are no longer those of the call.
+// How long a turn may continue after its call ended: after its time-out, and after its caller left,
+// so that nobody waits. Interrupted code skips its finally blocks; later turns no longer belong to
+// the call.
 const graceAfterTimeout, graceAfterLeaving = 10 * time.Millisecond, 100 * time.Millisecond
 
-// grace is how long the present turn may go on although its call is over.
+// grace returns how long the current turn may continue after the end of its call.
 func (ts *turns) grace() time.Duration {
 	if c := ts.current.Load(); c != nil && errors.Is(c.ctx.Err(), context.Canceled) {
 		return graceAfterLeaving
@@ -113,7 +115,7 @@ func (ts *turns) grace() time.Duration {
 	return graceAfterTimeout
 }
 
-// mustStop is asked while code of the plugin runs.
+// mustStop is called periodically while code of the plugin runs.
 func (ts *turns) mustStop() bool {
 	if ts.m.stopping.Load() || ts.m.debug.target != nil && ts.m.debug.target.Terminated() {
 		return true
@@ -132,8 +134,8 @@ func (ts *turns) mustStop() bool {
 	return now.After(ts.limit)
 }
 
-// enter notes that a turn begins in the name of a call, or of nobody, and returns the call of the turn that this one is
-// inside of, as when Java calls back.
+// enter begins a turn for a call, or for none, and returns the call of the enclosing turn, for
+// instance when Java calls back.
 func (ts *turns) enter(c *call) (outer *call) {
 	outer = ts.current.Swap(c)
 	if ts.inside++; ts.inside == 1 {
@@ -158,12 +160,12 @@ func (ts *turns) leave(outer *call) {
 	ts.current.Store(outer)
 }
 
-// watched is what the host knows of the turn that it saw last in a module.
+// watched is the host's record of the last turn seen in a module.
 type watched struct {
 	turn  int64
 	since time.Time
-	// late is how often it saw the turn after its time was over, and spent what the process had used of the processors
-	// when it saw it so first.
+	// late is how often it saw the turn after its time was over, and spent the process's processor
+	// time when it first did.
 	late  int
 	spent time.Duration
 }

@@ -9,20 +9,20 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// uncaught are the errors of a plugin that no code of it catches, and that no call waits for.
+// uncaught are errors that the plugin does not catch, and that no call waits for.
 type uncaught struct {
 	m *module
-	// rejections are those of the present turn that nobody handled yet.
+	// rejections are the unhandled ones of the current turn.
 	rejections []rejection
 }
 
-// exception reports what a job threw, which nobody can catch any more.
+// exception reports an exception of a job, which nobody can catch.
 func (u *uncaught) exception(x *engine.Exception) {
 	defer u.m.engine.Free(x.Value)
 	err := u.m.exception(x)
 	if x.Interrupted {
 		if u.m.stopping.Load() {
-			return // It was interrupted because the plugin goes away.
+			return // It was interrupted because the plugin is being removed.
 		}
 		end := &interruption{err.Location}
 		u.tell(end, func() { u.m.log.Error("a plugin ran too long and was interrupted", slog.Any("error", end)) })
@@ -34,10 +34,10 @@ func (u *uncaught) exception(x *engine.Exception) {
 	}
 }
 
-// errTooLong is the end of code that nobody waited for and that ran too long.
+// errTooLong means that code without a waiting caller ran too long.
 var errTooLong = errors.New("code of the plugin ran too long and was interrupted")
 
-// An interruption is errTooLong with the place where the code was, "" if that is unknown.
+// An interruption is errTooLong with the position of the code, "" if that is unknown.
 type interruption struct{ location string }
 
 func (e *interruption) Error() string {
@@ -49,8 +49,8 @@ func (e *interruption) Error() string {
 
 func (e *interruption) Unwrap() error { return errTooLong }
 
-// tell logs an error that nobody catches, unless the plugin logs too much, and tells the server and whoever made the
-// host of it.
+// tell logs an uncaught error, within the plugin's limit, and reports it to the server and to the
+// host's owner.
 func (u *uncaught) tell(err error, log func()) {
 	if u.m.console.lines.Take(u.m.log) {
 		log()
@@ -61,13 +61,14 @@ func (u *uncaught) tell(err error, log func()) {
 	}
 }
 
-// A rejection is a promise that was rejected while nobody listened.
+// A rejection is a promise that was rejected without a handler.
 type rejection struct{ promise, reason engine.Value }
 
-// maxUnhandled bounds how many rejections of one turn are kept.
+// maxUnhandled is the maximum number of recorded rejections of one turn.
 const maxUnhandled = 100
 
-// rejected is told of promises that are rejected while nobody listens, and of those that get a listener later.
+// rejected is called for promises that are rejected without a handler, and for those that get one
+// later.
 func (u *uncaught) rejected(promise, reason engine.Value, handled bool) {
 	if handled {
 		u.handled(promise)
@@ -89,7 +90,7 @@ func (u *uncaught) handled(promise engine.Value) {
 	}
 }
 
-// report logs the rejections that nobody has listened to by the end of a turn.
+// report logs the rejections that are unhandled at the end of a turn.
 func (u *uncaught) report() {
 	list := u.rejections
 	u.rejections = nil
@@ -109,7 +110,7 @@ func (u *uncaught) report() {
 	})
 }
 
-// free gives up the rejections.
+// free frees the rejections.
 func (u *uncaught) free() {
 	for _, r := range u.rejections {
 		u.m.engine.Free(r.promise)

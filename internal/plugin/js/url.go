@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// urls are what URL and URLSearchParams are made of.
+// urls are the functions for URL and URLSearchParams.
 func (l *library) urls() map[string]engine.Func {
 	return map[string]engine.Func{
 		"parseURL": func(_ engine.Value, args []engine.Value) (engine.Value, error) {
@@ -69,7 +69,7 @@ func (l *library) urls() map[string]engine.Func {
 	}
 }
 
-// urlParts are the properties of a URL in the order in which the prelude names them.
+// urlParts returns the properties of a URL in the order of the prelude.
 func urlParts(u *whatwg.Url) []any {
 	origin := "null"
 	switch u.Scheme() {
@@ -82,7 +82,7 @@ func urlParts(u *whatwg.Url) []any {
 	}
 }
 
-// parseForm reads application/x-www-form-urlencoded text.
+// parseForm parses application/x-www-form-urlencoded text.
 func parseForm(s string) []any {
 	list := []any{}
 	for part := range strings.SplitSeq(s, "&") {
@@ -95,7 +95,7 @@ func parseForm(s string) []any {
 	return list
 }
 
-// unescape decodes percent signs that are followed by two digits, and leaves the others.
+// unescape decodes percent signs followed by two hexadecimal digits, and keeps the others.
 func unescape(s string) string {
 	s = strings.ReplaceAll(s, "+", " ")
 	var b strings.Builder

@@ -8,7 +8,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// text is a value as text; what throws is empty.
+// text converts a value to text; "" if that throws.
 func (t *translator) text(v engine.Value) string {
 	s, ok := t.Text(v)
 	if !ok {
@@ -17,7 +17,7 @@ func (t *translator) text(v engine.Value) string {
 	return s
 }
 
-// content is a string or what a buffer holds.
+// content returns the bytes of a string or a buffer.
 func (t *translator) content(v engine.Value) []byte {
 	if b, ok := t.AsBytes(v); ok {
 		return b
@@ -25,7 +25,7 @@ func (t *translator) content(v engine.Value) []byte {
 	return []byte(t.text(v))
 }
 
-// pairs are names and values, such as headers.
+// pairs reads names and values, such as headers.
 func (t *translator) pairs(v engine.Value) (list [][2]string, err error) {
 	pairs, err := t.anyFromJS(v)
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *translator) pairs(v engine.Value) (list [][2]string, err error) {
 	return list, nil
 }
 
-// property reads a property of a value that the plugin made; what cannot be read is undefined.
+// property reads a property of a plugin's value; unreadable ones are undefined.
 func (t *translator) property(v engine.Value, name string) engine.Value {
 	p := t.GetName(v, name)
 	if engine.IsFailed(p) {
@@ -80,7 +80,7 @@ func (t *translator) extends(class, base engine.Value) bool {
 	return t.Instance(proto, base)
 }
 
-// value lets an exception that is pending go on.
+// value returns v, or an error if an exception is pending.
 func (t *translator) value(v engine.Value) (engine.Value, error) {
 	if engine.IsFailed(v) {
 		return v, engine.Thrown()
