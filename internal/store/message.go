@@ -103,7 +103,7 @@ func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 }
 
 // SaveMessages is InsertMessages together with the resulting read dates and the keys of the
-// requests.
+// requests. The transaction itself does not see them; on PostgreSQL the commit returns their errors.
 func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, keys []MessageKey) error {
 	statements, err := messages.inserts(sqldb.EngineOf(tx), list)
 	if err != nil {
@@ -117,7 +117,7 @@ func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, ke
 	if err != nil {
 		return fmt.Errorf("save messages: %w", err)
 	}
-	if _, err := sqldb.ExecAll(ctx, tx, slices.Concat(statements, dates, remembered)); err != nil {
+	if err := sqldb.ExecLast(ctx, tx, slices.Concat(statements, dates, remembered)); err != nil {
 		return fmt.Errorf("save messages: %w", err)
 	}
 	messages.created(tx, list)

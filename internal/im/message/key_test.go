@@ -150,7 +150,10 @@ func TestRepeatedWhileStored(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			err := store.SaveMessages(ctx, tx, []store.Message{first}, store.ReadDates{}, []store.MessageKey{{SenderID: 1, Key: key, MessageID: first.ID, ExpiryDate: w.Now.Add(time.Hour)}})
+			err := store.InsertMessages(ctx, tx, first)
+			if err == nil {
+				err = store.InsertMessageKey(ctx, tx, store.MessageKey{SenderID: 1, Key: key, MessageID: first.ID, ExpiryDate: w.Now.Add(time.Hour)})
+			}
 			close(stored)
 			<-release
 			return err

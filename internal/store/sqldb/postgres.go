@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -168,12 +169,9 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 			e.rollback(conn)
 		}
 	}()
-	if _, err := conn.ExecContext(bounded, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
-		return err
-	}
 	p.begin()
 	t := &txState{ctx: bounded}
-	s := &session{engine: PostgreSQL, conn: conn, tx: t, counters: &e.counters, probe: p}
+	s := &session{engine: PostgreSQL, conn: conn, tx: t, counters: &e.counters, probe: p, unbegun: true}
 	err = fn(bounded, s)
 	if first := t.finish(); first != nil && (err == nil || isConflict(first)) {
 		err = first
@@ -182,7 +180,7 @@ func (e *postgresEngine) attempt(ctx context.Context, fn WriteFunc, p *probe) (e
 		err = fmt.Errorf("%w: the transaction took longer than %v", ErrTimeout, e.options.Timeout)
 	}
 	if err == nil {
-		err = e.commit(ctx, conn, s.last)
+		err = e.commit(ctx, conn, s)
 	}
 	if err != nil {
 		return err
@@ -209,11 +207,25 @@ func (e *postgresEngine) acquire(ctx context.Context) (*sql.Conn, error) {
 
 // commit has a time limit of its own, so that a function that used nearly all of its time does not
 // leave the outcome unknown. PostgreSQL answers the commit of a failed transaction with a rollback
-// and no error. The last rows are sent with it.
-func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []lastRow) error {
+// and no error. The last statements and rows are sent with it. A transaction without statements is
+// not sent at all.
+func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, s *session) error {
+	list := s.ending
+	for _, r := range s.last {
+		list = append(list, queued{Rows(r.head, r.row, 1, "", r.args).fixedText(PostgreSQL), r.args})
+	}
+	e.statements.Add(uint64(len(list)))
+	if s.unbegun {
+		if len(list) == 0 {
+			return nil
+		}
+		list = slices.Insert(list, 0, queued{text: beginSerializable})
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.Timeout)
 	defer cancel()
-	e.statements.Add(uint64(len(last)))
+	for _, statement := range list {
+		defer s.probe.statement(statement.text)()
+	}
 	sent := false
 	err := conn.Raw(func(c any) error {
 		server := c.(*stdlib.Conn).Conn()
@@ -221,7 +233,7 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []last
 			return driver.ErrBadConn
 		}
 		sent = true
-		tag, err := commitWith(ctx, server, last)
+		tag, err := commitWith(ctx, server, list)
 		if err == nil && tag.String() != "COMMIT" {
 			err = errTxAborted
 		}
@@ -233,20 +245,20 @@ func (e *postgresEngine) commit(ctx context.Context, conn *sql.Conn, last []last
 	return err
 }
 
-// commitWith inserts the last rows and commits, in one round trip. If a row cannot be inserted, it
-// does not commit.
-func commitWith(ctx context.Context, server *pgx.Conn, last []lastRow) (tag pgconn.CommandTag, err error) {
-	if len(last) == 0 {
+// commitWith runs the last statements and commits, in one round trip. If a statement fails, it does
+// not commit.
+func commitWith(ctx context.Context, server *pgx.Conn, list []queued) (tag pgconn.CommandTag, err error) {
+	if len(list) == 0 {
 		return server.Exec(ctx, "COMMIT")
 	}
 	var batch pgx.Batch
-	for _, r := range last {
-		batch.Queue(Rows(r.head, r.row, 1, "", r.args).fixedText(PostgreSQL), r.args...)
+	for _, statement := range list {
+		batch.Queue(statement.text, statement.values...)
 	}
 	batch.Queue("COMMIT")
 	results := server.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	for range last {
+	for range list {
 		if _, err := results.Exec(); err != nil {
 			return tag, err
 		}

@@ -24,6 +24,12 @@ func ExecAll(ctx context.Context, tx Tx, list []SQL) (changed int64, err error) 
 	return tx.session().execAll(ctx, list)
 }
 
+// ExecLast runs statements whose effect the function does not see. PostgreSQL gets them together
+// with the commit, which returns their error.
+func ExecLast(ctx context.Context, tx Tx, list []SQL) error {
+	return tx.session().execLast(ctx, list)
+}
+
 // InsertLast inserts a row at the end of the function, right before the commit, which returns its
 // error. The statement is head and row, the text of its values, which are int64, string, non-empty
 // []byte or nil. PostgreSQL gets it together with the commit; on SQLite the rows of all functions

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -49,8 +50,11 @@ type session struct {
 	journal Journal
 	// observer is the journal of the observer; it may be nil.
 	observer Journal
-	// last are the rows to insert right before the commit.
-	last []lastRow
+	// unbegun reports whether BEGIN is to be sent with the first statement.
+	unbegun bool
+	// ending are the statements to send with the commit, and last the rows to insert right before it.
+	ending []queued
+	last   []lastRow
 	// scans limits the concurrent scans; nil means no limit.
 	scans chan struct{}
 	// spare runs a statement that failed on a replica, if failed says so; nil without another
@@ -75,6 +79,9 @@ func (s *session) session() *session { return s }
 func (s *session) writes()           {}
 
 func (s *session) exec(ctx context.Context, statement SQL) (int64, error) {
+	if s.unbegun {
+		return s.execAll(ctx, []SQL{statement})
+	}
 	text, values, err := statement.render(s.engine)
 	if err = s.begin(err); err != nil {
 		return 0, err
@@ -90,8 +97,7 @@ func (s *session) exec(ctx context.Context, statement SQL) (int64, error) {
 }
 
 func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err error) {
-	own, pipelined := s.conn.(*sql.Conn)
-	if s.engine != PostgreSQL || len(list) < 2 || !pipelined {
+	if !s.pipelined() || len(list) == 0 || len(list) == 1 && !s.unbegun {
 		for _, statement := range list {
 			n, err := s.exec(ctx, statement)
 			if err != nil {
@@ -101,36 +107,102 @@ func (s *session) execAll(ctx context.Context, list []SQL) (changed int64, err e
 		}
 		return changed, nil
 	}
-	var batch pgx.Batch
+	steps := make([]step, 0, len(list))
 	for _, statement := range list {
 		text, values, err := statement.render(s.engine)
 		if err = s.begin(err); err != nil {
 			return 0, err
 		}
-		batch.Queue(text, values...)
+		steps = append(steps, step{queued: queued{text, values}})
 	}
-	s.counters.statements.Add(uint64(len(list)))
-	// They are sent together, and each takes the total time.
-	for _, queued := range batch.QueuedQueries {
-		defer s.probe.statement(queued.SQL)()
+	return s.send(ctx, steps)
+}
+
+// execLast runs statements whose effect the transaction does not see.
+func (s *session) execLast(ctx context.Context, list []SQL) error {
+	if !s.pipelined() {
+		_, err := s.execAll(ctx, list)
+		return err
 	}
+	for _, statement := range list {
+		text, values, err := statement.render(s.engine)
+		if err = s.begin(err); err != nil {
+			return err
+		}
+		s.ending = append(s.ending, queued{text, values})
+	}
+	return nil
+}
+
+// pipelined reports whether several statements can be sent at once.
+func (s *session) pipelined() bool {
+	_, own := s.conn.(*sql.Conn)
+	return own && s.engine == PostgreSQL && s.explain == nil
+}
+
+// queued is a statement that is sent together with others.
+type queued struct {
+	text   string
+	values []any
+}
+
+// A step is a queued statement. If scan is not nil, it gets the rows of the result.
+type step struct {
+	queued
+	scan func(Row) error
+}
+
+// beginSerializable begins a transaction of PostgreSQL.
+const beginSerializable = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+
+// send runs statements in one round trip, after BEGIN if the transaction has not begun, and returns
+// how many rows the statements without a scan changed.
+func (s *session) send(ctx context.Context, steps []step) (changed int64, err error) {
+	if s.unbegun {
+		s.unbegun = false
+		steps = slices.Insert(steps, 0, step{queued: queued{text: beginSerializable}})
+	} else {
+		s.counters.statements.Add(1)
+	}
+	s.counters.statements.Add(uint64(len(steps) - 1))
+	var batch pgx.Batch
+	for _, one := range steps {
+		batch.Queue(one.text, one.values...)
+		// They are sent together, and each takes the total time.
+		defer s.probe.statement(one.text)()
+	}
+	var unread error
 	ctx = s.bound(ctx)
-	err = own.Raw(func(c any) (err error) {
+	err = s.conn.(*sql.Conn).Raw(func(c any) (err error) {
 		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch)
 		defer func() { err = errors.Join(err, results.Close()) }()
-		for range list {
-			tag, err := results.Exec()
+		for _, one := range steps {
+			if one.scan == nil {
+				tag, err := results.Exec()
+				if err != nil {
+					return err
+				}
+				changed += tag.RowsAffected()
+				continue
+			}
+			rows, err := results.Query()
 			if err != nil {
 				return err
 			}
-			changed += tag.RowsAffected()
+			for unread == nil && rows.Next() {
+				unread = one.scan(rows)
+			}
+			rows.Close()
+			if err := rows.Err(); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, s.note(err)
 	}
-	return changed, nil
+	return changed, Translate(unread)
 }
 
 // A lastRow is a row for InsertLast.
@@ -149,49 +221,22 @@ func (s *session) insertLast(r lastRow) error {
 
 // queryBoth runs two statements, which are sent to PostgreSQL together.
 func (s *session) queryBoth(ctx context.Context, first SQL, scanFirst func(Row) error, second SQL, scanSecond func(Row) error) error {
-	own, pipelined := s.conn.(*sql.Conn)
-	if s.engine != PostgreSQL || !pipelined || s.explain != nil {
+	if !s.pipelined() {
 		if err := s.query(ctx, first, scanFirst); err != nil {
 			return err
 		}
 		return s.query(ctx, second, scanSecond)
 	}
-	var batch pgx.Batch
-	for _, statement := range []SQL{first, second} {
+	steps := []step{{scan: scanFirst}, {scan: scanSecond}}
+	for i, statement := range []SQL{first, second} {
 		text, values, err := statement.render(s.engine)
 		if err = s.begin(err); err != nil {
 			return err
 		}
-		batch.Queue(text, values...)
+		steps[i].queued = queued{text, values}
 	}
-	s.counters.statements.Add(2)
-	for _, queued := range batch.QueuedQueries {
-		defer s.probe.statement(queued.SQL)()
-	}
-	ctx = s.bound(ctx)
-	var unread error
-	err := own.Raw(func(c any) (err error) {
-		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch)
-		defer func() { err = errors.Join(err, results.Close()) }()
-		for _, scan := range []func(Row) error{scanFirst, scanSecond} {
-			rows, err := results.Query()
-			if err != nil {
-				return err
-			}
-			for unread == nil && rows.Next() {
-				unread = scan(rows)
-			}
-			rows.Close()
-			if err := rows.Err(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return s.note(err)
-	}
-	return Translate(unread)
+	_, err := s.send(ctx, steps)
+	return err
 }
 
 func (s *session) query(ctx context.Context, statement SQL, scan func(Row) error) error {
@@ -203,6 +248,10 @@ func (s *session) query(ctx context.Context, statement SQL, scan func(Row) error
 		return errExplained
 	}
 	if err = s.begin(err); err != nil {
+		return err
+	}
+	if s.unbegun {
+		_, err := s.send(ctx, []step{{queued{text, values}, scan}})
 		return err
 	}
 	return s.queryText(ctx, text, values, scan)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,9 @@ type Cutter struct {
 	group    sync.WaitGroup
 	// before and after are how many commits are still to be cut.
 	before, after atomic.Int32
+	// commit is the name under which COMMIT was prepared; nil is none.
+	commit atomic.Pointer[[]byte]
+	trips  atomic.Int64
 }
 
 // NewCutter starts a Cutter before the server of a URL, which must be reached at a Unix socket.
@@ -57,11 +61,27 @@ func NewCutter(t testing.TB, database string) *Cutter {
 // URL returns the URL of the database through the Cutter.
 func (c *Cutter) URL() string { return c.url }
 
+// Trips returns how often a client has sent something and waited for the answer.
+func (c *Cutter) Trips() int64 { return c.trips.Load() }
+
 // CutBefore cuts the next n connections that commit before PostgreSQL hears of the commit.
 func (c *Cutter) CutBefore(n int32) { c.before.Store(n) }
 
 // CutAfter cuts the next n connections that commit after PostgreSQL has answered and before the store hears of it.
 func (c *Cutter) CutAfter(n int32) { c.after.Store(n) }
+
+// preparesCommit is a COMMIT that is prepared, after its name.
+var preparesCommit = regexp.MustCompile(`([a-z0-9_]+)\x00COMMIT\x00`)
+
+// commits reports whether a part commits, by name if it was prepared before.
+func (c *Cutter) commits(part []byte) bool {
+	if found := preparesCommit.FindSubmatch(part); found != nil {
+		c.commit.Store(new(bytes.Clone(found[1])))
+		return false
+	}
+	name := c.commit.Load()
+	return bytes.Contains(part, []byte("COMMIT\x00")) || name != nil && bytes.Contains(part, *name)
+}
 
 func (c *Cutter) accept() {
 	for {
@@ -74,12 +94,13 @@ func (c *Cutter) accept() {
 			_ = client.Close()
 			continue
 		}
-		var silent atomic.Bool
+		var silent, heard atomic.Bool
 		answered := make(chan struct{}, 1)
 		end := sync.OnceFunc(func() { _ = client.Close(); _ = server.Close() })
 		c.group.Go(func() {
 			defer end()
 			relay(server, client, func([]byte) bool {
+				heard.Store(true)
 				if silent.Load() {
 					answered <- struct{}{}
 					return false
@@ -90,7 +111,10 @@ func (c *Cutter) accept() {
 		c.group.Go(func() {
 			defer end()
 			relay(client, server, func(part []byte) bool {
-				commits := bytes.Contains(part, []byte("COMMIT\x00"))
+				if heard.Swap(false) {
+					c.trips.Add(1)
+				}
+				commits := c.commits(part)
 				if commits && c.before.Add(-1) >= 0 {
 					return false
 				}
