@@ -285,6 +285,9 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 		o := n.outlet(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
 			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except, Message: e.message}
+			if n.deliverHere(e.ctx, l, o, delivery) {
+				continue
+			}
 			if !o.begin() {
 				n.miss(o, delivery)
 				continue

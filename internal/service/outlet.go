@@ -186,12 +186,7 @@ func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sen
 	defer cancel()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		_, err := cluster.CallNodeSent(ctx, n.node, o.node, link.Deliver, d, sent)
-		switch changed := o.note(err); {
-		case changed && err != nil:
-			n.logger.WarnContext(ctx, "cannot deliver to a gateway; users who miss something are told to connect again", "node", o.node, "error", err)
-		case changed:
-			n.logger.InfoContext(ctx, "the gateway takes deliveries again", "node", o.node)
-		}
+		n.note(ctx, o, err)
 		if err == nil || n.gone(o) {
 			return
 		}
@@ -200,6 +195,37 @@ func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sen
 			return
 		}
 	}
+}
+
+// note records the result of a delivery and logs when a gateway begins to fail, and when it recovers.
+func (n *Notifier) note(ctx context.Context, o *outlet, err error) {
+	switch changed := o.note(err); {
+	case changed && err != nil:
+		n.logger.WarnContext(ctx, "cannot deliver to a gateway; users who miss something are told to connect again", "node", o.node, "error", err)
+	case changed:
+		n.logger.InfoContext(ctx, "the gateway takes deliveries again", "node", o.node)
+	}
+}
+
+// deliverHere delivers a notification in the goroutine of the lane, if the gateway is in this
+// process and there is no other process: such a gateway queues frames without blocking. It reports
+// false if the caller must deliver the notification, because the gateway accepts none or an earlier
+// one is pending.
+func (n *Notifier) deliverHere(ctx context.Context, l *lane, o *outlet, d *link.Delivery) (done bool) {
+	if !n.node.Cluster().Exclusive() || o.node != n.node.ID() {
+		return false
+	}
+	if _, waiting := l.behind[o.node]; waiting {
+		return false
+	}
+	_, err := cluster.CallNode(telemetry.Join(n.ctx, ctx), n.node, o.node, link.Deliver, d)
+	if errors.Is(err, cluster.ErrNoNode) {
+		return false
+	}
+	if n.note(ctx, o, err); err != nil {
+		n.miss(o, d)
+	}
+	return true
 }
 
 // miss records and handles users who missed a notification. The notifier must wait for the calling
