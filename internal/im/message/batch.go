@@ -21,22 +21,123 @@ import (
 const (
 	// maxBatch is the maximum number of messages per batch.
 	maxBatch = 256
-	// postgresLanes is how many batches are stored concurrently on PostgreSQL: while one waits for
-	// its commit, others are checked.
-	postgresLanes = 4
+	// postgresRunners is the maximum number of concurrent transactions on PostgreSQL.
+	postgresRunners = 4
+	// crowd is how many waiting messages start another transaction: few large ones take less
+	// processor time than many small ones.
+	crowd = maxBatch / 2
+	// patience is how long a transaction may take before messages of other conversations stop
+	// waiting for it.
+	patience = 50 * time.Millisecond
 )
 
 // A batch collects messages that are sent concurrently, to check and store them together, in the
-// order of arrival. While one batch is being stored, the next one fills; a single message is never
-// delayed.
+// order of arrival. While some are being stored, the next ones wait; a single message is never
+// delayed. The messages of a conversation are in at most one transaction at a time, which keeps
+// their order, so that no two transactions write the same read date.
 type batch struct {
 	mu      sync.Mutex
 	waiting []*posting
-	running bool
+	// begun has, for each possible runner, the start of its transaction; zero if it is not running.
+	begun []time.Time
+	// running is the number of runners.
+	running int
+	// busy has the conversations of the messages being stored, if several runners are possible.
+	busy map[uint64]bool
 	// closed is true once no message may join.
 	closed bool
 	// latest is the latest date of a message.
 	latest time.Time
+}
+
+// wants reports whether to start another runner. The caller holds b.mu.
+func (b *batch) wants(now time.Time) bool {
+	switch {
+	case len(b.waiting) == 0 || b.running == len(b.begun):
+		return false
+	case b.running == 0 || b.slow(now):
+		return true
+	default:
+		return len(b.waiting)%crowd == 0
+	}
+}
+
+// slow reports whether a transaction exceeds patience. The caller holds b.mu.
+func (b *batch) slow(now time.Time) bool {
+	return slices.ContainsFunc(b.begun, func(t time.Time) bool { return !t.IsZero() && now.Sub(t) >= patience })
+}
+
+// take returns the next messages for a runner, or none if the runner must end.
+func (b *batch) take(runner int) (taken []*posting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.begun[runner] = time.Time{}
+	if len(b.busy) == 0 {
+		n := min(len(b.waiting), maxBatch)
+		taken, b.waiting = b.waiting[:n:n], b.waiting[n:]
+	} else {
+		taken = b.takeFree(b.slow(now))
+	}
+	if len(taken) == 0 {
+		b.running--
+		if len(b.waiting) == 0 {
+			b.waiting = nil
+		}
+		return nil
+	}
+	b.begun[runner] = now
+	if len(b.begun) > 1 {
+		for _, p := range taken {
+			b.busy[conversationNumber(p.composed)] = true
+		}
+	}
+	return taken
+}
+
+// takeFree takes the messages of conversations that are not busy, if there is a crowd of them or few
+// suffice. The caller holds b.mu.
+func (b *batch) takeFree(few bool) (taken []*posting) {
+	free := func(p *posting) bool { return !b.busy[conversationNumber(p.composed)] }
+	n := 0
+	for _, p := range b.waiting {
+		if free(p) {
+			n++
+		}
+	}
+	if n < crowd && !few {
+		return nil
+	}
+	left := make([]*posting, 0, len(b.waiting))
+	for _, p := range b.waiting {
+		if len(taken) < maxBatch && free(p) {
+			taken = append(taken, p)
+		} else {
+			left = append(left, p)
+		}
+	}
+	b.waiting = left
+	return taken
+}
+
+// release ends the transaction of messages: others of their conversations may be taken.
+func (b *batch) release(taken []*posting) {
+	if len(b.begun) == 1 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range taken {
+		delete(b.busy, conversationNumber(p.composed))
+	}
+}
+
+// conversationNumber identifies the conversation of a message. Few conversations share a number.
+func conversationNumber(m store.Message) uint64 {
+	if m.IsGroupMessage {
+		return uint64(m.TargetID)
+	}
+	return uint64(m.TargetID) ^ uint64(m.SenderID)
 }
 
 // A posting is a message in a batch.
@@ -83,24 +184,13 @@ func (p *posting) alone() bool {
 	return p.composed.ReferenceID != nil || p.key != nil && p.key.Repeated
 }
 
-// lane returns the batch for a conversation's messages. Those of a conversation keep their order,
-// and no two lanes write the same read date.
-func (d *Directory) lane(m store.Message) *batch {
-	conversation := uint64(m.TargetID)
-	if !m.IsGroupMessage {
-		conversation ^= uint64(m.SenderID)
-	}
-	// Multiply to spread consecutive ids.
-	return &d.lanes[(conversation*0x9e3779b97f4a7c15)>>32%uint64(len(d.lanes))]
-}
-
 // join stores a message in a batch, after those that joined before, unless one with its key exists.
 func (d *Directory) join(ctx context.Context, composed store.Message, settings config.Message, c Creation) (sent store.Message, existed bool, err error) {
 	ctx, span := telemetry.Child(ctx, "store message", telemetry.Internal)
 	defer span.End()
 	p := &posting{composed: composed, settings: settings, key: c.Key, result: make(chan error, 1), ctx: ctx}
 	p.deadline, _ = ctx.Deadline()
-	joined, err := d.enqueue(d.lane(composed), p)
+	joined, err := d.enqueue(p)
 	if c.Key == nil || !c.Key.Repeated { // It may have to join again, before those after it.
 		c.Turn.pass()
 	}
@@ -121,9 +211,10 @@ func (d *Directory) join(ctx context.Context, composed store.Message, settings c
 	return p.sent, p.existed, err
 }
 
-// enqueue adds a message to a batch. It sets its id and date together with its position, so that
+// enqueue adds a message to the batch. It sets its id and date together with its position, so that
 // their orders agree. joined is false if the directory is stopping.
-func (d *Directory) enqueue(b *batch, p *posting) (joined bool, err error) {
+func (d *Directory) enqueue(p *posting) (joined bool, err error) {
+	b := &d.batch
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := d.stamp(p.ctx, &p.composed, p.settings, b.latest); err != nil || b.closed {
@@ -133,22 +224,27 @@ func (d *Directory) enqueue(b *batch, p *posting) (joined bool, err error) {
 		b.latest = p.composed.DeliveryDate
 	}
 	b.waiting = append(b.waiting, p)
-	if !b.running {
-		b.running = true
-		d.runners.Go(func() { d.runBatches(b) })
-	}
+	d.help()
 	return true, nil
+}
+
+// help starts another runner if the batch wants one. The caller holds the lock of the batch.
+func (d *Directory) help() {
+	b := &d.batch
+	if now := time.Now(); b.wants(now) {
+		runner := slices.IndexFunc(b.begun, time.Time.IsZero)
+		b.running++
+		b.begun[runner] = now
+		d.runners.Go(func() { d.runBatches(runner) })
+	}
 }
 
 // Stop waits until the current batches are stored, or ctx ends. Later messages are stored one by
 // one.
 func (d *Directory) Stop(ctx context.Context) error {
-	for i := range d.lanes {
-		b := &d.lanes[i]
-		b.mu.Lock()
-		b.closed = true
-		b.mu.Unlock()
-	}
+	d.batch.mu.Lock()
+	d.batch.closed = true
+	d.batch.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		d.runners.Wait()
@@ -162,52 +258,68 @@ func (d *Directory) Stop(ctx context.Context) error {
 	}
 }
 
-// runBatches stores the messages of a lane until it is empty.
-func (d *Directory) runBatches(b *batch) {
+// runBatches stores waiting messages until the runner is no longer needed.
+func (d *Directory) runBatches(runner int) {
+	b := &d.batch
+	var late *time.Timer
+	if len(b.begun) > 1 {
+		// Messages that arrived before the transaction became slow do not wait for another message.
+		late = time.AfterFunc(patience, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if !b.closed {
+				d.help()
+			}
+		})
+		defer late.Stop()
+	}
 	for {
-		b.mu.Lock()
-		n := min(len(b.waiting), maxBatch)
-		taken := b.waiting[:n:n]
-		b.waiting = b.waiting[n:]
-		if n == 0 {
-			b.running, b.waiting = false, nil
-			b.mu.Unlock()
+		taken := b.take(runner)
+		if len(taken) == 0 {
 			return
 		}
-		b.mu.Unlock()
-		live, now := taken[:0], time.Now()
-		for _, p := range taken {
-			// A sender that has given up, or is about to, learns it from its context.
-			if !p.expired(now) && p.begun.CompareAndSwap(false, true) {
-				live = append(live, p)
-			}
+		if late != nil {
+			late.Reset(patience)
 		}
-		for len(live) > 0 {
-			n := slices.IndexFunc(live, (*posting).alone)
-			switch n {
-			case -1:
-				n = len(live)
-				d.runTogether(b, live, nil)
-			case 0:
-				n = 1
-				d.runAlone(b, live[0], live[1:])
-			default:
-				d.runTogether(b, live[:n], live[n:])
-			}
-			live = live[n:]
+		d.store(taken)
+		b.release(taken)
+	}
+}
+
+// store stores messages, except those whose senders have given up.
+func (d *Directory) store(taken []*posting) {
+	live, now := make([]*posting, 0, len(taken)), time.Now()
+	for _, p := range taken {
+		// A sender that has given up, or is about to, learns it from its context.
+		if !p.expired(now) && p.begun.CompareAndSwap(false, true) {
+			live = append(live, p)
 		}
+	}
+	for len(live) > 0 {
+		n := slices.IndexFunc(live, (*posting).alone)
+		switch n {
+		case -1:
+			n = len(live)
+			d.runTogether(live, nil)
+		case 0:
+			n = 1
+			d.runAlone(live[0], live[1:])
+		default:
+			d.runTogether(live[:n], live[n:])
+		}
+		live = live[n:]
 	}
 }
 
 // runTogether stores messages together, or one by one if that fails. rest are the messages after
-// them, which precede those waiting in the lane.
-func (d *Directory) runTogether(b *batch, together, rest []*posting) {
+// them, which precede those waiting.
+func (d *Directory) runTogether(together, rest []*posting) {
 	err := d.sendTogether(together)
 	for i, p := range together {
 		switch {
 		case errors.Is(err, errApart):
 			p.doubtful = p.refusal == nil && errors.Is(err, store.ErrOutcomeUnknown)
-			d.runAlone(b, p, slices.Concat(together[i+1:], rest))
+			d.runAlone(p, slices.Concat(together[i+1:], rest))
 		case err != nil:
 			p.result <- err
 		default:
@@ -218,7 +330,7 @@ func (d *Directory) runTogether(b *batch, together, rest []*posting) {
 
 // runAlone stores a message in its own transaction. Later ones wait for its outcome, which keeps
 // the order.
-func (d *Directory) runAlone(b *batch, p *posting, rest []*posting) {
+func (d *Directory) runAlone(p *posting, rest []*posting) {
 	var err error
 	defer func() {
 		if value := recover(); value != nil {
@@ -227,7 +339,7 @@ func (d *Directory) runAlone(b *batch, p *posting, rest []*posting) {
 		p.result <- err
 	}()
 	if p.sent, p.existed, err = d.settle(p.ctx, p.composed, p.settings, p.key, p.doubtful); p.existed && p.sent.ID > p.composed.ID {
-		d.renumber(b, p, rest)
+		d.renumber(p, rest)
 	}
 }
 
@@ -237,7 +349,8 @@ const laterPause, laterLimit = 5 * time.Millisecond, 100
 
 // renumber gives new ids and dates to the messages after one in its conversation: another process
 // has stored that one, because it was sent there too, and its id may be greater than theirs.
-func (d *Directory) renumber(b *batch, stored *posting, rest []*posting) {
+func (d *Directory) renumber(stored *posting, rest []*posting) {
+	b := &d.batch
 	for range laterLimit {
 		if id, err := d.opts.IDs.NextContext(stored.ctx); err != nil || id > stored.sent.ID || sleep.For(stored.ctx, laterPause) != nil {
 			break

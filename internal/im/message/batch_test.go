@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/im/conversation"
 	"example.org/app/internal/im/message"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
@@ -129,4 +130,53 @@ func TestHotGroup(t *testing.T) {
 			t.Errorf("%d transactions were repeated for %d messages", retries, members*each)
 		}
 	})
+}
+
+// TestSlowTransaction holds up the transaction of a message: those of other conversations do not wait for it, and the next one of its
+// conversation does.
+func TestSlowTransaction(t *testing.T) {
+	w := newWorld(t, storetest.Open(t, store.Options{URL: storetest.MigratedURL(t), Timeout: time.Minute, LockTimeout: time.Minute}))
+	w.elsewhere = true
+	held, release := make(chan struct{}), make(chan struct{})
+	holder := make(chan error, 1)
+	go func() {
+		holder <- w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			err := conversation.NotePrivate(ctx, tx, w.Now, store.PrivateConversationKey{OwnerID: 1, TargetID: 2})
+			close(held)
+			<-release
+			return err
+		})
+	}()
+	<-held
+	send := func(sender, target int64) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.Messages.Send(t.Context(), message.Creation{SenderID: &sender, TargetID: target, Text: new("hello")})
+			done <- err
+		}()
+		return done
+	}
+	first := send(1, 2)
+	for !w.Messages.Storing() {
+		time.Sleep(time.Millisecond)
+	}
+	second := send(2, 1)
+	for sender := int64(3); sender < 10; sender++ {
+		if err := <-send(sender, 2); err != nil {
+			t.Errorf("a message of another conversation: %v", err)
+		}
+	}
+	select {
+	case err := <-first:
+		t.Errorf("the message was stored although its row is locked: %v", err)
+	case err := <-second:
+		t.Errorf("the next message of the conversation was stored before it: %v", err)
+	default:
+	}
+	close(release)
+	for _, done := range []<-chan error{holder, first, second} {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -31,16 +31,9 @@ func (d *Directory) SendTogether(ctx context.Context, creations ...Creation) err
 
 // Storing reports whether messages are being stored together.
 func (d *Directory) Storing() bool {
-	for i := range d.lanes {
-		b := &d.lanes[i]
-		b.mu.Lock()
-		running := b.running
-		b.mu.Unlock()
-		if running {
-			return true
-		}
-	}
-	return false
+	d.batch.mu.Lock()
+	defer d.batch.mu.Unlock()
+	return d.batch.running > 0
 }
 
 // Enter waits until earlier messages have their ids.

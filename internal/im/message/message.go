@@ -58,10 +58,9 @@ type Options struct {
 // Directory manages all messages of the cluster. It keeps only messages being sent in memory.
 type Directory struct {
 	Statistics
-	opts Options
-	// lanes are stored concurrently; the messages of a conversation share one.
-	lanes []batch
-	// runners counts the goroutines that store lanes.
+	opts  Options
+	batch batch
+	// runners counts the goroutines that store batches.
 	runners sync.WaitGroup
 	// delivered are the recently delivered messages with a key.
 	delivered delivered
@@ -81,11 +80,11 @@ func New(o Options) *Directory {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	lanes := 1 // SQLite has one writer.
+	runners := 1 // SQLite has one writer.
 	if o.Store != nil && o.Store.Engine() == store.PostgreSQL {
-		lanes = postgresLanes
+		runners = postgresRunners
 	}
-	return &Directory{Statistics: Statistics{o.Store}, opts: o, lanes: make([]batch, lanes)}
+	return &Directory{Statistics: Statistics{o.Store}, opts: o, batch: batch{begun: make([]time.Time, runners), busy: map[uint64]bool{}}}
 }
 
 func (d *Directory) now() time.Time { return d.opts.Clock().UTC().Truncate(time.Millisecond) }
