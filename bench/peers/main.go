@@ -2,7 +2,7 @@
 
 //go:build linux
 
-// Command peers compares the server with others of its kind. It starts all of them on this machine, those that can use
+// Command peers compares the server with others of its kind, and with the limit of what the machine can do. It starts all of them on this machine, those that can use
 // PostgreSQL on one PostgreSQL server where each commit is durable, and gives them the same load in turns.
 package main
 
@@ -45,6 +45,12 @@ type options struct {
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) > 1 && os.Args[1] == limitCommand {
+		if err := serveLimit(os.Args[2:]); err != nil {
+			log.Fatalf("peers: %v", err)
+		}
+		return
+	}
 	o := options{}
 	flag.StringVar(&o.app, "app", "", "the server itself; built from this tree if empty")
 	flag.StringVar(&o.other, "other", "", "another build of the server, taken for one of the others")
@@ -149,6 +155,7 @@ func servers(o options, dir string, db *database) (given []server, missing []str
 		given = append(given, newApp(o.other, otherBuild, "PostgreSQL", db, dir), newApp(o.other, otherBuild, "SQLite", nil, dir))
 	}
 	given = append(given, newApp(o.app, thisBuild, "PostgreSQL", db, dir), newApp(o.app, thisBuild, "SQLite", nil, dir))
+	given = append(given, newBound("PostgreSQL", db, dir, o.members), newBound("SQLite", nil, dir, o.members))
 	given = slices.DeleteFunc(given, func(s server) bool { return o.servers != nil && !o.servers.MatchString(s.name()) })
 	return given, missing
 }

@@ -5,12 +5,26 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"example.org/app/test/need"
 )
+
+// TestMain lets this program be the limit, as main does.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == limitCommand {
+		if err := serveLimit(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	m.Run()
+}
 
 // TestCompare compares the server with nobody, on both engines.
 func TestCompare(t *testing.T) {

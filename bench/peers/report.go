@@ -68,7 +68,8 @@ var shown = []struct {
 	{pageCPU, true},
 }
 
-// report prints the medians of all servers in Markdown, and ours in proportion to those of the best of the others.
+// report prints the medians of all servers in Markdown, and ours in proportion to those of the best of the others and
+// to the limit.
 func (r *run) report(w io.Writer) {
 	head, line := []string{"figure"}, []string{"---"}
 	var ours []*side
@@ -80,6 +81,9 @@ func (r *run) report(w io.Writer) {
 	}
 	for _, s := range ours {
 		head = append(head, s.name()+" / best of the others")
+	}
+	for _, s := range ours {
+		head = append(head, s.name()+" / limit")
 	}
 	for range head[1:] {
 		line = append(line, "---")
@@ -98,7 +102,7 @@ func (r *run) report(w io.Writer) {
 			}
 			value := middle(values)
 			cells = append(cells, number(value))
-			if !s.own() && (math.IsNaN(best) || f.less == (value < best)) {
+			if s.rival() && (math.IsNaN(best) || f.less == (value < best)) {
 				best = value
 			}
 		}
@@ -109,8 +113,21 @@ func (r *run) report(w io.Writer) {
 			}
 			cells = append(cells, ratio)
 		}
+		for _, s := range ours {
+			cells = append(cells, r.share(s, f.figure))
+		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}
+}
+
+// share is a figure of ours in proportion to the limit of it.
+func (r *run) share(own *side, f figure) string {
+	for _, s := range r.sides {
+		if values := s.figures[f]; s.limits(own) && len(values) > 0 && len(own.figures[f]) > 0 {
+			return fmt.Sprintf("%.2f", middle(own.figures[f])/middle(values))
+		}
+	}
+	return ""
 }
 
 // number shows three digits or more.

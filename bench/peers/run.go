@@ -57,6 +57,18 @@ func (s *side) own() bool {
 	return ok && a.build == thisBuild
 }
 
+// limits reports whether the server is the limit of what one of ours can reach.
+func (s *side) limits(own *side) bool {
+	b, ok := s.server.(*bound)
+	return ok && own.server.(*app).engine == b.engine
+}
+
+// rival reports whether the server is one of others.
+func (s *side) rival() bool {
+	_, bound := s.server.(*bound)
+	return !bound && !s.own()
+}
+
 // wants reports whether one of some figures is measured.
 func (r *run) wants(list ...figure) bool {
 	return r.only == nil || slices.ContainsFunc(list, func(f figure) bool { return r.only.MatchString(string(f)) })
@@ -275,7 +287,7 @@ func (r *run) fresh(ctx context.Context) error {
 	}
 	for _, s := range r.sides {
 		m, ok := s.server.(messenger)
-		if !ok {
+		if _, bound := m.(*bound); !ok || bound {
 			continue
 		}
 		log.Printf("%s: start it %d times, then open %d sessions", m.name(), r.starts, r.sessions)
