@@ -22,9 +22,9 @@ type Tag struct{ Name, Description string }
 // failure is the envelope of a refused request, for the document.
 type failure struct {
 	Code      int32  `json:"code" doc:"Business status code." example:"1102"`
-	Reason    string `json:"reason" doc:"What is wrong, for people to read." example:"parameter \"ids\": \"x\" must be an integer of 64 bits"`
-	Timestamp Date   `json:"timestamp" doc:"When the answer was written."`
-	Exception string `json:"exception,omitempty" doc:"The cause in its own words; few operations tell it."`
+	Reason    string `json:"reason" doc:"Human-readable reason." example:"parameter \"ids\": \"x\" must be an integer of 64 bits"`
+	Timestamp Date   `json:"timestamp" doc:"When the response was written."`
+	Exception string `json:"exception,omitempty" doc:"Text of the cause; few operations return it."`
 }
 
 // The ways to authenticate; either will do.

@@ -71,7 +71,7 @@ type UpdateResult struct {
 
 // DeleteResult contains the count of a deletion.
 type DeleteResult struct {
-	DeletedCount int64 `json:"deletedCount" doc:"How many records were deleted." example:"1"`
+	DeletedCount int64 `json:"deletedCount" doc:"Number of deleted records." example:"1"`
 }
 
 // Download is the result of an operation that sends a file. The framework

@@ -14,7 +14,7 @@ declare namespace api {
       check(): Promise<undefined>;
       /**
        * Create an administrator
-       * Creates an administrator. The roles must exist and rank below the caller. Without login name or password the server makes one up; nobody learns such a password.
+       * Creates an administrator. The roles must exist and rank below the caller. A missing login name or password is generated; a generated password is not returned.
        * Permission: `ADMIN_CREATE`.
        */
       create(input: {
@@ -44,7 +44,7 @@ declare namespace api {
       }): Promise<NewAdminToken | undefined>;
       /**
        * Delete administrators
-       * Deletes administrators who rank below the caller. The root administrator stays.
+       * Deletes administrators who rank below the caller. The root administrator cannot be deleted.
        * Permission: `ADMIN_DELETE`.
        */
       delete(input: {
@@ -53,7 +53,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Delete roles
-       * Deletes roles that rank below the caller. Administrators who held them lose what they allowed.
+       * Deletes roles that rank below the caller. Administrators with these roles lose the permissions of the roles.
        * Permission: `ADMIN_ROLE_DELETE`.
        */
       deleteRoles(input: {
@@ -80,7 +80,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query administrators
-       * Returns administrators. Everybody may query themselves with `ids=<own id>`. Passwords are never returned.
+       * Returns administrators. Every administrator may query their own account with `ids=<own id>`. Passwords are never returned.
        * Permission: `ADMIN_QUERY`.
        */
       query(input?: {
@@ -407,7 +407,7 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Elect a leader
-       * Makes a node the leader. Without `id` the current leader stays if it still qualifies; otherwise the node with the highest priority leads. Only active, healthy service nodes that are eligible qualify.
+       * Makes a node the leader. Without `id` the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
        * Permission: `CLUSTER_LEADER_UPDATE`.
        */
       createLeader(input?: {
@@ -495,7 +495,7 @@ declare namespace api {
       }): Promise<Settings | undefined>;
       /**
        * Change settings
-       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.
+       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` removes the value. Every change creates a revision; with `If-Match` the change is refused with 412 when the settings are at another one.
        * Permission: `CLUSTER_SETTING_UPDATE`.
        */
       update(input?: {
@@ -638,7 +638,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query groups
-       * Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
+       * Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
        * Permission: `GROUP_QUERY`.
        */
       query(input?: {
@@ -741,7 +741,7 @@ declare namespace api {
       }): Promise<PageGroup | undefined>;
       /**
        * Update groups
-       * Changes groups. A new owner becomes a member if need be, and whoever was it becomes a plain member.
+       * Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a plain member.
        * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
        * Permission: `GROUP_UPDATE`.
        */
@@ -754,7 +754,7 @@ declare namespace api {
     groupsBlockedUsers: {
       /**
        * Block a user of a group
-       * Keeps a user out of a group. A member stays one.
+       * Blocks a user in a group. If the user is a member, the membership is not affected.
        * Permission: `GROUP_BLOCKLIST_CREATE`.
        */
       create(input: {
@@ -771,7 +771,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query blocked users of groups
-       * Returns blocked users in the order of group and user, or of the first date that is asked for.
+       * Returns blocked users in the order of group and user, or of the first date in the query.
        * Permission: `GROUP_BLOCKLIST_QUERY`.
        */
       query(input?: {
@@ -825,7 +825,7 @@ declare namespace api {
     groupsInvitations: {
       /**
        * Create an invitation to a group
-       * Stores an invitation. Nobody joins a group by it, whatever its status is.
+       * Stores an invitation. It adds no member to the group, regardless of its status.
        * Permission: `GROUP_INVITATION_CREATE`.
        */
       create(input: {
@@ -842,7 +842,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query invitations to groups
-       * Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.
+       * Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
        * Permission: `GROUP_INVITATION_QUERY`.
        */
       query(input?: {
@@ -854,7 +854,7 @@ declare namespace api {
         inviterIds?: Int64[];
         /** Ids of users who are invited. Example: `2`. */
         inviteeIds?: Int64[];
-        /** What became of them. */
+        /** Statuses. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -864,9 +864,9 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; means nothing if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Earliest expiration date; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateStart?: string;
-        /** Date before which they expire; means nothing if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Date before which they expire; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateEnd?: string;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
@@ -885,7 +885,7 @@ declare namespace api {
         inviterIds?: Int64[];
         /** Ids of users who are invited. Example: `2`. */
         inviteeIds?: Int64[];
-        /** What became of them. */
+        /** Statuses. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -895,9 +895,9 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; means nothing if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Earliest expiration date; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateStart?: string;
-        /** Date before which they expire; means nothing if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Date before which they expire; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
@@ -908,7 +908,7 @@ declare namespace api {
       }): Promise<PageGroupInvitation | undefined>;
       /**
        * Update invitations to groups
-       * Changes invitations. The response date changes only with the status: an answer has one, anything else has none. Nobody joins a group by it.
+       * Changes invitations. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
        * Permission: `GROUP_INVITATION_UPDATE`.
        */
       update(input: {
@@ -920,7 +920,7 @@ declare namespace api {
     groupsJoinRequests: {
       /**
        * Create a request to join a group
-       * Stores a join request. Nobody joins a group by it, whatever its status is.
+       * Stores a join request. It adds no member to the group, regardless of its status.
        * Permission: `GROUP_JOIN_REQUEST_CREATE`.
        */
       create(input: {
@@ -937,7 +937,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query requests to join groups
-       * Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.
+       * Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
        * Permission: `GROUP_JOIN_REQUEST_QUERY`.
        */
       query(input?: {
@@ -949,7 +949,7 @@ declare namespace api {
         requesterIds?: Int64[];
         /** Ids of users who answer. Example: `1`. */
         responderIds?: Int64[];
-        /** What became of them. */
+        /** Statuses. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -959,9 +959,9 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; means nothing if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Earliest expiration date; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateStart?: string;
-        /** Date before which they expire; means nothing if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Date before which they expire; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateEnd?: string;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
@@ -980,7 +980,7 @@ declare namespace api {
         requesterIds?: Int64[];
         /** Ids of users who answer. Example: `1`. */
         responderIds?: Int64[];
-        /** What became of them. */
+        /** Statuses. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -990,9 +990,9 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; means nothing if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Earliest expiration date; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateStart?: string;
-        /** Date before which they expire; means nothing if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /** Date before which they expire; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
@@ -1003,7 +1003,7 @@ declare namespace api {
       }): Promise<PageGroupJoinRequest | undefined>;
       /**
        * Update requests to join groups
-       * Changes join requests. The response date changes only with the status: an answer has one, anything else has none. Nobody joins a group by it.
+       * Changes join requests. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
        * Permission: `GROUP_JOIN_REQUEST_UPDATE`.
        */
       update(input: {
@@ -1015,7 +1015,7 @@ declare namespace api {
     groupsMembers: {
       /**
        * Add a member to a group
-       * Adds a member to a group that exists and has fewer members than its type allows. A group has one owner, who is changed with `PUT /groups`.
+       * Adds a member to a group that exists and has fewer members than its type allows. A group has one owner; change the owner with `PUT /groups`.
        * Permission: `GROUP_MEMBER_CREATE`.
        */
       create(input: {
@@ -1032,7 +1032,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query members of groups
-       * Returns members in the order of group and user, or of the first date that is asked for.
+       * Returns members in the order of group and user, or of the first date in the query.
        * Permission: `GROUP_MEMBER_QUERY`.
        */
       query(input?: {
@@ -1082,7 +1082,7 @@ declare namespace api {
       }): Promise<PageGroupMember | undefined>;
       /**
        * Update members of groups
-       * Changes members. Who is the owner is changed with `PUT /groups`.
+       * Changes members. Change the owner with `PUT /groups`.
        * Permission: `GROUP_MEMBER_UPDATE`.
        */
       update(input: {
@@ -1268,7 +1268,7 @@ declare namespace api {
         recallDateStart?: string;
         /** Recalled before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         recallDateEnd?: string;
-        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates. */
+        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates. */
         ascending?: boolean;
         /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
         size?: number;
@@ -1330,7 +1330,7 @@ declare namespace api {
         recallDateStart?: string;
         /** Recalled before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         recallDateEnd?: string;
-        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates. */
+        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates. */
         ascending?: boolean;
         /** Number of the page; the first is 0. */
         page?: number;
@@ -1341,7 +1341,7 @@ declare namespace api {
       }): Promise<PageMessage | undefined>;
       /**
        * Update messages
-       * Changes messages. What is absent stays as it is. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
+       * Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
        * Permission: `MESSAGE_UPDATE`.
        */
       update(input: {
@@ -1400,7 +1400,7 @@ declare namespace api {
       createJs(input: {
         /** Whether to keep the plugins in the folder of plugins, so that they are there after the next start. */
         save?: boolean;
-        /** Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept. */
+        /** Whether to load and check only: the response describes each plugin and its problems, and nothing is stored. */
         dryRun?: boolean;
         /** Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost. */
         replace?: boolean;
@@ -1414,7 +1414,7 @@ declare namespace api {
       }): Promise<PluginOutcome[] | undefined>;
       /**
        * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls
-       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After `promoteAfterSeconds` without that, and if all nodes that should run the version do and answer, the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
+       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it next to the active one on copies of calls: the active version answers all of them, and the candidate receives each afterwards, without delaying the call; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After `promoteAfterSeconds` without that, and if all nodes that should run the version do and answer, the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
        * Permission: `PLUGIN_UPDATE`.
        */
       createRollouts(input: {
@@ -1433,7 +1433,7 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Delete versions of a plugin of the cluster
-       * Forgets versions of a plugin. Unknown numbers are skipped; the active version is refused.
+       * Deletes versions of a plugin. Unknown numbers are skipped; the active version is refused.
        * Permission: `PLUGIN_DELETE`.
        */
       deleteVersions(input: {
@@ -1448,7 +1448,7 @@ declare namespace api {
        * Permission: `PLUGIN_QUERY`.
        */
       query(input?: {
-        /** Ids of plugins; none is all. Example: `word-filter`. */
+        /** Ids of plugins; empty means all. Example: `word-filter`. */
         ids?: string[];
         /** Whether to list files that could not be loaded. */
         includeRejected?: boolean;
@@ -1459,7 +1459,7 @@ declare namespace api {
        * Permission: `PLUGIN_DEBUG`.
        */
       queryDebugging(input?: {
-        /** Ids of plugins; none is all. Example: `word-filter`. */
+        /** Ids of plugins; empty means all. Example: `word-filter`. */
         ids?: string[];
       }): Promise<DebuggingRecord[] | undefined>;
       /**
@@ -1468,7 +1468,7 @@ declare namespace api {
        * Permission: `PLUGIN_QUERY`.
        */
       queryGrants(input?: {
-        /** Ids of plugins; none is all. Example: `word-filter`. */
+        /** Ids of plugins; empty means all. Example: `word-filter`. */
         ids?: string[];
       }): Promise<GrantRecord[] | undefined>;
       /**
@@ -1486,7 +1486,7 @@ declare namespace api {
        * Permission: `PLUGIN_QUERY`.
        */
       queryRollouts(input?: {
-        /** Ids of plugins; none is all. Example: `word-filter`. */
+        /** Ids of plugins; empty means all. Example: `word-filter`. */
         pluginIds?: string[];
       }): Promise<RolloutRecord[] | undefined>;
       /**
@@ -1504,15 +1504,15 @@ declare namespace api {
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryTraces(input?: {
-        /** Ids of requests; none is all. Example: `7264`. */
+        /** Ids of requests; empty means all. Example: `7264`. */
         requestIds?: string[];
-        /** Ids of users; none is all. Example: `1,2`. */
+        /** Ids of users; empty means all. Example: `1,2`. */
         userIds?: Int64[];
-        /** Ids of plugins, one of which was called; none is all. Example: `word-filter`. */
+        /** Ids of plugins, one of which was called; empty means all. Example: `word-filter`. */
         pluginIds?: string[];
-        /** Names of extension points; none is all. Example: `ClientRequestHandler`. */
+        /** Names of extension points; empty means all. Example: `ClientRequestHandler`. */
         extensionPoints?: string[];
-        /** How an extension ended, that of pluginIds if they are given; none is all. Example: `REFUSED`. */
+        /** How an extension ended, that of pluginIds if they are given; empty means all. Example: `REFUSED`. */
         outcomes?: ("UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT")[];
         /** Number of the page; the first is 0. */
         page?: number;
@@ -1527,7 +1527,7 @@ declare namespace api {
        * Permission: `PLUGIN_QUERY`.
        */
       queryVersions(input?: {
-        /** Ids of plugins; none is all. Example: `word-filter`. */
+        /** Ids of plugins; empty means all. Example: `word-filter`. */
         ids?: string[];
       }): Promise<VersionRecord[] | undefined>;
       /**
@@ -1542,7 +1542,7 @@ declare namespace api {
       }): Promise<PluginUpdateResult | undefined>;
       /**
        * Let debuggers attach to a plugin, or no longer
-       * Loads a JavaScript plugin of this node anew, in the state that it has and without a call lost, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It waits for no debugger and runs as always, only slower, until one stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
+       * Reloads a JavaScript plugin of this node, in its current state and without losing a call, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It does not wait for a debugger and runs normally, only slower, until a debugger stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
        * Permission: `PLUGIN_DEBUG`.
        */
       updateDebugging(input: {
@@ -1584,7 +1584,7 @@ declare namespace api {
     sessions: {
       /**
        * Close sessions
-       * Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients are told that an administrator did it (close status 600).
+       * Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients receive the close status 600.
        * Permission: `SESSION_DELETE`.
        */
       delete(input?: {
@@ -1597,7 +1597,7 @@ declare namespace api {
     system: {
       /**
        * Query the health of this node
-       * `liveness` says that the process works, `readiness` that all its parts can serve. A node that is not ready answers 503 with the same data, unless `probe=LIVENESS` asks for liveness only.
+       * `liveness` means that the process works, `readiness` that all its parts can serve. A node that is not ready answers 503 with the same data, unless `probe=LIVENESS` asks for liveness only.
        */
       queryHealth(input?: {
         /** What decides about the HTTP status; absent: READINESS. */
@@ -1626,7 +1626,7 @@ declare namespace api {
       queryThreaddump(): Promise<undefined>;
       /**
        * Stop the process
-       * Stops the process in order. The answer is sent first; its body is `null`.
+       * Shuts the process down gracefully. The response is sent first; its body is `null`.
        * Permission: `SHUTDOWN`.
        */
       updateShutdown(): Promise<undefined>;
@@ -1653,7 +1653,7 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query users
-       * Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
+       * Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
        * Permission: `USER_QUERY`.
        */
       query(input?: {
@@ -1724,7 +1724,7 @@ declare namespace api {
       }): Promise<PageUser | undefined>;
       /**
        * Update users
-       * Changes users. What is absent stays as it is; a body that holds nothing but empty texts changes nothing. The sessions of users who are made inactive are closed.
+       * Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. The sessions of users who are made inactive are closed.
        * Permission: `USER_UPDATE`.
        */
       update(input: {
@@ -1735,7 +1735,7 @@ declare namespace api {
     };
     usersOnlineInfos: {
       /**
-       * Count who is online
+       * Count online users
        * Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
        * Permission: `STATISTICS_USER_QUERY`.
        */
@@ -1756,7 +1756,7 @@ declare namespace api {
       }): Promise<UserPosition[] | undefined>;
       /**
        * Query users nearby
-       * Returns who is near a user, the nearest first. Nobody is near a user whose position is not known.
+       * Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.
        * Permission: `USER_ONLINE_INFO_QUERY`.
        */
       queryNearbyUsers(input: {
@@ -1777,7 +1777,7 @@ declare namespace api {
       }): Promise<NearbyUser[] | undefined>;
       /**
        * Query sessions
-       * Returns the sessions of users. Users without session appear as `OFFLINE`, provided that they exist or it is asked for those who do not.
+       * Returns the sessions of users. Users without session appear as `OFFLINE`, if they exist or the query includes nonexistent users.
        * Permission: `USER_ONLINE_INFO_QUERY`.
        */
       querySessions(input: {
@@ -1799,7 +1799,7 @@ declare namespace api {
       }): Promise<UserSessionsStatus[] | undefined>;
       /**
        * Update statuses
-       * Sets the status of those users who are online. `OFFLINE` closes their sessions instead, or only those of the device types; their clients are told that an administrator did it (close status 600).
+       * Sets the status of online users. `OFFLINE` closes their sessions instead, or only those of the device types; their clients receive the close status 600.
        * Permission: `USER_ONLINE_INFO_UPDATE`.
        */
       updateStatuses(input: {
@@ -1813,7 +1813,7 @@ declare namespace api {
     usersRelationships: {
       /**
        * Create a relationship
-       * Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. The users need no account.
+       * Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. The users need not exist.
        * Permission: `USER_RELATIONSHIP_CREATE`.
        */
       create(input: {
@@ -1830,13 +1830,13 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query relationships
-       * Returns relationships in the order of owner and related user, or of the first date that is asked for.
+       * Returns relationships in the order of owner and related user, or of the first date in the query.
        * Permission: `USER_RELATIONSHIP_QUERY`.
        */
       query(input?: {
-        /** Ids of the users who know. Example: `1`. */
+        /** Ids of the owners. Example: `1`. */
         ownerIds?: Int64[];
-        /** Ids of the users who are known. Example: `2`. */
+        /** Ids of the related users. Example: `2`. */
         relatedUserIds?: Int64[];
         /** Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: `0`. */
         groupIndexes?: number[];
@@ -1857,9 +1857,9 @@ declare namespace api {
        * Permission: `USER_RELATIONSHIP_QUERY`.
        */
       queryPage(input?: {
-        /** Ids of the users who know. Example: `1`. */
+        /** Ids of the owners. Example: `1`. */
         ownerIds?: Int64[];
-        /** Ids of the users who are known. Example: `2`. */
+        /** Ids of the related users. Example: `2`. */
         relatedUserIds?: Int64[];
         /** Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: `0`. */
         groupIndexes?: number[];
@@ -1880,7 +1880,7 @@ declare namespace api {
       }): Promise<PageUserRelationship | undefined>;
       /**
        * Update relationships
-       * Changes relationships. What is absent stays as it is, so that a block cannot be lifted.
+       * Changes relationships. Absent fields are not changed, so a block cannot be removed.
        * Permission: `USER_RELATIONSHIP_UPDATE`.
        */
       update(input: {
@@ -1892,7 +1892,7 @@ declare namespace api {
     usersRelationshipsFriendRequests: {
       /**
        * Create a friend request
-       * Creates a friend request as it is given: whether the users have accounts, know or have blocked each other is not looked at, and an accepted request creates no relationship.
+       * Creates a friend request as given: it is not checked whether the users exist, are related or have blocked each other, and an accepted request creates no relationship.
        * Permission: `USER_FRIEND_REQUEST_CREATE`.
        */
       create(input: {
@@ -1909,17 +1909,17 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query friend requests
-       * Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+       * Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
        * Permission: `USER_FRIEND_REQUEST_QUERY`.
        */
       query(input?: {
         /** Ids of friend requests. Example: `1`. */
         ids?: Int64[];
-        /** Ids of users who ask. Example: `1`. */
+        /** Ids of requesters. Example: `1`. */
         requesterIds?: Int64[];
-        /** Ids of users who are asked. Example: `2`. */
+        /** Ids of recipients. Example: `2`. */
         recipientIds?: Int64[];
-        /** What became of the requests. Example: `PENDING`. */
+        /** Statuses of the requests. Example: `PENDING`. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Sent at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -1944,11 +1944,11 @@ declare namespace api {
       queryPage(input?: {
         /** Ids of friend requests. Example: `1`. */
         ids?: Int64[];
-        /** Ids of users who ask. Example: `1`. */
+        /** Ids of requesters. Example: `1`. */
         requesterIds?: Int64[];
-        /** Ids of users who are asked. Example: `2`. */
+        /** Ids of recipients. Example: `2`. */
         recipientIds?: Int64[];
-        /** What became of the requests. Example: `PENDING`. */
+        /** Statuses of the requests. Example: `PENDING`. */
         statuses?: ("PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED")[];
         /** Sent at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
@@ -1971,7 +1971,7 @@ declare namespace api {
       }): Promise<PageFriendRequest | undefined>;
       /**
        * Update friend requests
-       * Changes friend requests. What is absent stays as it is. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
+       * Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
        * Permission: `USER_FRIEND_REQUEST_UPDATE`.
        */
       update(input: {
@@ -1983,7 +1983,7 @@ declare namespace api {
     usersRelationshipsGroups: {
       /**
        * Create a relationship group
-       * Creates a group into which a user can sort related users.
+       * Creates a group of related users.
        * Permission: `USER_RELATIONSHIP_GROUP_CREATE`.
        */
       create(input: {
@@ -2000,11 +2000,11 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query relationship groups
-       * Returns relationship groups in the order of owner and index, or of the first date that is asked for.
+       * Returns relationship groups in the order of owner and index, or of the first date in the query.
        * Permission: `USER_RELATIONSHIP_GROUP_QUERY`.
        */
       query(input?: {
-        /** Ids of users whose groups are wanted. Example: `1`. */
+        /** Ids of the owners of the groups. Example: `1`. */
         ownerIds?: Int64[];
         /** Indexes of groups. Example: `1`. */
         indexes?: number[];
@@ -2023,7 +2023,7 @@ declare namespace api {
        * Permission: `USER_RELATIONSHIP_GROUP_QUERY`.
        */
       queryPage(input?: {
-        /** Ids of users whose groups are wanted. Example: `1`. */
+        /** Ids of the owners of the groups. Example: `1`. */
         ownerIds?: Int64[];
         /** Indexes of groups. Example: `1`. */
         indexes?: number[];
@@ -2042,7 +2042,7 @@ declare namespace api {
       }): Promise<PageUserRelationshipGroup | undefined>;
       /**
        * Update relationship groups
-       * Changes relationship groups. What is absent stays as it is.
+       * Changes relationship groups. Absent fields are not changed.
        * Permission: `USER_RELATIONSHIP_GROUP_UPDATE`.
        */
       update(input: {
@@ -2054,7 +2054,7 @@ declare namespace api {
     usersRoles: {
       /**
        * Create a user role
-       * Creates a role that says which groups users may create and how many they may own.
+       * Creates a role, which determines which groups users may create and how many they may own.
        * Permission: `USER_ROLE_CREATE`.
        */
       create(input: {
@@ -2093,7 +2093,7 @@ declare namespace api {
       }): Promise<PageUserRole | undefined>;
       /**
        * Update user roles
-       * Changes roles. What is absent stays as it is.
+       * Changes roles. Absent fields are not changed.
        * Permission: `USER_ROLE_UPDATE`.
        */
       update(input: {
@@ -2108,11 +2108,11 @@ declare namespace api {
     number: Int64;
   }
   interface Admin {
-    /** Name to show. */
+    /** Display name. */
     displayName: string;
     /** Id; 0 is root. */
     id: Int64;
-    /** Name to log in with; unique. */
+    /** Login name; unique. */
     loginName: string;
     /** When the administrator was created. */
     registrationDate: string;
@@ -2120,9 +2120,9 @@ declare namespace api {
     roleIds: Int64[];
   }
   interface AdminCreation {
-    /** Name to show; absent: the login name. */
+    /** Display name; absent: the login name. */
     displayName?: string;
-    /** Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters. */
+    /** Login name: 1 to 64 visible characters without white space or colon; absent: 16 random letters. */
     loginName?: string;
     /** Password; absent: random. */
     password?: string;
@@ -2142,7 +2142,7 @@ declare namespace api {
     id: Int64;
     /** Name. */
     name: string;
-    /** Permissions that the role holds. */
+    /** Permissions of the role. */
     permissions: string[];
     /** Rank; a higher rank may change a lower one. */
     rank: number;
@@ -2152,7 +2152,7 @@ declare namespace api {
     id: Int64;
     /** Name. */
     name: string;
-    /** Permissions or patterns: * stands for any characters, ? for one. */
+    /** Permissions or patterns: * matches any characters, ? matches one. */
     permissions: string[];
     /** Rank; below the caller's. */
     rank: number;
@@ -2170,13 +2170,13 @@ declare namespace api {
     adminId: Int64;
     /** When the session began. */
     creationDate: string;
-    /** When it ends at the latest. */
+    /** When it expires. */
     expirationDate: string;
     /** Id of the session. */
     id: Int64;
     /** Login name of the administrator. */
     loginName: string;
-    /** What the administrator may do now. */
+    /** Current permissions of the administrator. */
     permissions: string[];
     /** The token of the session. It is shown once. */
     token: string;
@@ -2188,23 +2188,23 @@ declare namespace api {
     expirationDate: string;
     /** Id. */
     id: Int64;
-    /** Whether it was made for a program or by a login. */
+    /** Whether it was created for a program or by a login. */
     kind: "TOKEN" | "SESSION";
     /** When it was last used; absent: never. */
     lastUseDate?: string;
     /** Name; sessions have none. */
     name?: string;
-    /** Networks from which it may be used; none means every address. */
+    /** Networks from which it may be used; empty means every address. */
     networks: string[];
-    /** Id of the administrator whose token it is. */
+    /** Id of the administrator who owns the token. */
     ownerId: Int64;
-    /** Permissions; absent for sessions, which have all those of the owner. */
+    /** Permissions; absent for sessions, which have all permissions of the owner. */
     permissions?: string[];
   }
   interface AdminTokenCreation {
     /** When it expires; absent: after the configured lifetime. */
     expirationDate?: string;
-    /** What the token is for. */
+    /** Purpose of the token. */
     name: string;
     /** Addresses or networks (CIDR) from which it may be used; absent: every address. */
     networks?: string[];
@@ -2212,7 +2212,7 @@ declare namespace api {
     permissions?: string[];
   }
   interface AdminUpdate {
-    /** New name to show. */
+    /** New display name. */
     displayName?: string;
     /** New password. */
     password?: string;
@@ -2220,13 +2220,13 @@ declare namespace api {
     roleIds?: Int64[];
   }
   interface ArgumentRecord {
-    /** Field, by the names that plugins use, after the name of the parameter. */
+    /** Path of the field as plugins name it, beginning with the name of the parameter. */
     path: string;
     /** Its value. */
     value: string;
   }
   interface AuditChange {
-    /** What happened to it. */
+    /** Kind of change. */
     action: "CREATE" | "UPDATE" | "DELETE";
     /** Values after the change, with secrets masked. */
     after?: { [name: string]: JsonValue };
@@ -2244,31 +2244,31 @@ declare namespace api {
     changes?: AuditChange[];
     /** Status code of the answer. */
     code: number;
-    /** When the request came. */
+    /** When the request was received. */
     date: string;
     /** Id. */
     id: Int64;
     /** Address of the caller. */
     ip?: string;
-    /** Login name of the administrator, or the one that was tried. */
+    /** Login name of the administrator, or the one in a failed login. */
     loginName?: string;
     /** Node that served the request. */
     nodeId: string;
-    /** How many more changes there were. */
+    /** Number of changes that are omitted. */
     omittedChanges?: Int64;
-    /** On whose request the plugin acted, if that is known. */
+    /** Origin of the request that the plugin was handling, if known. */
     onBehalfOf?: string;
     /** Id of the operation. */
     operation: string;
-    /** Whether it was done, the caller was refused, or the server failed. */
+    /** Whether it was executed, the caller was refused, or the server failed. */
     outcome: "DONE" | "REFUSED" | "FAILED";
-    /** Parameters of the request, with secrets masked; absent if the changes tell all. */
+    /** Parameters of the request, with secrets masked; absent if the changes include them. */
     params?: JsonValue;
     /** Id of the plugin that acted. */
     pluginId?: string;
     /** Version of the plugin. */
     pluginVersion?: string;
-    /** Why it was not done. */
+    /** Why it was not executed. */
     reason?: string;
     /** Id of the request, as in the header X-Request-Id. */
     requestId?: string;
@@ -2276,7 +2276,7 @@ declare namespace api {
     status: number;
     /** Ids that the request named or changed. */
     targetIds: string[];
-    /** Id of the token or session that the request came with. */
+    /** Id of the token or session of the request. */
     tokenId?: Int64;
   }
   interface BlockedIP {
@@ -2286,7 +2286,7 @@ declare namespace api {
     id: string;
   }
   interface BlockedIPCreation {
-    /** How long to block them; not positive: nothing happens. */
+    /** Duration of the block; if it is not positive, nothing happens. */
     blockDurationMillis?: Int64;
     /** IPv4 or IPv6 addresses without zone. */
     ids: string[];
@@ -2298,7 +2298,7 @@ declare namespace api {
     id: Int64;
   }
   interface BlockedUserCreation {
-    /** How long to block them; not positive: nothing happens. */
+    /** Duration of the block; if it is not positive, nothing happens. */
     blockDurationMillis?: Int64;
     /** Ids of users; absent: nothing happens. */
     ids?: Int64[];
@@ -2306,25 +2306,25 @@ declare namespace api {
   interface Build {
     /** When it was built. */
     buildTime: string;
-    /** Commit that it was built from. */
+    /** Commit from which it was built. */
     commitId: string;
     /** Version of the program. */
     version: string;
   }
   interface CandidateRecord {
-    /** What the active version did on the node meanwhile. */
+    /** Figures of the active version on the node in the same time. */
     active: UsageRecord;
     /** Number of the version. */
     number: Int64;
     /** Why it cannot run; missing if it can. */
     reason?: string;
-    /** How copies of calls ended on it, with SHADOW; missing otherwise. */
+    /** Results of the copies of calls, with SHADOW; missing otherwise. */
     shadow?: ShadowRecord;
-    /** State of the candidate. With FAILED it cannot run, and its users get the active version. */
+    /** State of the candidate. If it is FAILED, it cannot run, and its users get the active version. */
     state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "FAILED";
-    /** What it did on the node since it runs there. */
+    /** Figures since it runs on the node. */
     usage: UsageRecord;
-    /** Version that it states. */
+    /** Version in its descriptor. */
     version?: string;
   }
   interface ClusterRecord {
@@ -2334,17 +2334,17 @@ declare namespace api {
     changeDate: string;
     /** SHA-256 digest of its file. */
     digest: string;
-    /** State on each node that the plugin is made for. */
+    /** State on each node that the plugin supports. */
     nodes: NodeStateRecord[];
     /** Number of the active version. */
     number: Int64;
-    /** Revision of the plugin, for If-Match; it grows with every change. */
+    /** Revision of the plugin, for If-Match; it increases with every change. */
     revision: Int64;
-    /** Another version that some nodes run instead of the active one, or beside it; missing if there is none. */
+    /** Another version that some nodes run instead of the active one, or next to it; missing if there is none. */
     rollout?: RolloutRecord;
-    /** State that all nodes bring the plugin into. */
+    /** Requested state on all nodes. */
     status: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
-    /** Version that it states. */
+    /** Version in its descriptor. */
     version?: string;
   }
   interface ConversationUpdate {
@@ -2358,13 +2358,13 @@ declare namespace api {
     privateConversations: PrivateConversation[];
   }
   interface DebuggingRecord {
-    /** Where debuggers attach, on the machine of this node. */
+    /** Address for debuggers, on the machine of this node. */
     address?: string;
-    /** Whether that is so because of app.plugin.js.debug.enabled. Then its calls wait for a debugger, and it cannot be switched off. */
+    /** Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a debugger, and debugging cannot be disabled. */
     configured: boolean;
     /** Whether debuggers can attach to it. */
     enabled: boolean;
-    /** What to paste into the address bar of Chrome on that machine. */
+    /** Link for the address bar of Chrome on that machine. */
     link?: string;
     /** Id of the plugin. */
     pluginId: string;
@@ -2374,31 +2374,31 @@ declare namespace api {
     enabled: boolean;
   }
   interface DeleteResult {
-    /** How many records were deleted. */
+    /** Number of deleted records. */
     deletedCount: Int64;
   }
   interface DeliveryRecord {
-    /** How many events this node has brought to it since it began to. */
+    /** Number of events that this node has delivered. */
     delivered: Int64;
-    /** How many calls have failed in a row; what follows waits until one succeeds. */
+    /** Number of consecutive failed calls; later events wait until a call succeeds. */
     failures: Int64;
     /** Why the last call failed. */
     lastError?: string;
-    /** How many events were deleted before it got them (app.plugin.events). */
+    /** Number of events that were deleted before they were delivered (app.plugin.events). */
     lost: Int64;
-    /** When a call that failed is repeated. */
+    /** When a failed call is retried. */
     nextDate?: string;
-    /** The node that brings events to it; missing if none does yet. What follows is complete on that node only. */
+    /** The node that delivers events to it; missing if there is none yet. The following fields are complete on that node only. */
     nodeId?: string;
-    /** Id of the last event that it has got. */
+    /** Id of the last delivered event. */
     position: Int64;
-    /** How many events follow at most, when that was looked at last. */
+    /** Upper bound of the number of waiting events at the last check. */
     waiting: Int64;
   }
   interface DeviceSessionInfo {
-    /** Whether the gateway is there. */
+    /** Whether the gateway is connected. */
     active: boolean;
-    /** When the gateway was last heard of, in seconds since 1970. */
+    /** Time of the last sign of life of the gateway, in seconds since 1970. */
     heartbeatTimestampSeconds: Int64;
     /** Id of the gateway. */
     nodeId: string;
@@ -2426,7 +2426,7 @@ declare namespace api {
   interface ExtensionRecord {
     /** How often it was called. */
     calls: Int64;
-    /** How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node. */
+    /** State of the at-least-once delivery of events (DomainEventConsumer); missing if it receives none, or does not run on this node. */
     delivery?: DeliveryRecord;
     /** Operations of the admin interface that it serves while it is started. */
     endpoints?: EndpointRecord[];
@@ -2436,21 +2436,21 @@ declare namespace api {
     extensionClass: string;
     /** Names of the extension points that it implements. */
     extensionPointClasses: string[];
-    /** Functions that the server calls. Only with ids, like what follows. */
+    /** Functions that the server calls. Only with ids, like the following fields. */
     functions?: string[];
     /** The last failure. */
     lastError?: FailureRecord;
-    /** Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not. */
+    /** Why it cannot run although it should: operations that its extension points could refuse are refused meanwhile. Missing if it can run, or should not. */
     quarantine?: string;
     /** How many calls are running or waiting. */
     queueLength?: number;
     /** Whether it is started, not paused, and can run. */
     running: boolean;
-    /** What runs at times of its own, as far as this node is concerned. */
+    /** Schedules of the extension on this node. */
     schedules?: ScheduleRecord[];
     /** Whether it was started and not stopped. */
     started: boolean;
-    /** State. WAITING is LOADED before the plugin is granted what it asks for. */
+    /** State. WAITING means loaded, but without the requested grants. */
     state: "LOADED" | "WAITING" | "STARTED" | "PAUSED" | "STOPPED";
     /** How many calls took too long. */
     timeouts?: Int64;
@@ -2458,11 +2458,11 @@ declare namespace api {
   interface Failure {
     /** Business status code. */
     code: number;
-    /** The cause in its own words; few operations tell it. */
+    /** Text of the cause; few operations return it. */
     exception?: string;
-    /** What is wrong, for people to read. */
+    /** Human-readable reason. */
     reason: string;
-    /** When the answer was written. */
+    /** When the response was written. */
     timestamp: string;
   }
   interface FailureRecord {
@@ -2474,49 +2474,49 @@ declare namespace api {
     reason: string;
   }
   interface FlightRecording {
-    /** When it stopped or was closed; absent: it has not. */
+    /** When it stopped or was closed; absent while it runs. */
     closeDate?: string;
-    /** What whoever made it wrote about it. */
+    /** Description given by its creator. */
     description?: string;
     /** ID of the recording on its node. */
     id: Int64;
-    /** When it started; absent: it has not. */
+    /** When it started; absent before. */
     startDate?: string;
-    /** Where it is in its life. */
+    /** State. */
     state: "NEW" | "DELAYED" | "RUNNING" | "STOPPED" | "CLOSED";
   }
   interface FlightRecordingCreation {
     /** Settings of events, such as app.SqlTransaction#threshold, and template, which is default or profile. */
     customSettings?: { [name: string]: string };
-    /** After how many seconds it starts; 0 or absent: at once. */
+    /** Number of seconds after which it starts; 0 or absent: immediately. */
     delaySeconds?: number;
     /** Free text. */
     description?: string;
-    /** After how many seconds it stops by itself; 0 or absent: never. */
+    /** Number of seconds after which it stops automatically; 0 or absent: never. */
     durationSeconds?: number;
-    /** How many seconds back it reaches; 0 or absent: to its start. */
+    /** Number of seconds that it covers; 0 or absent: since its start. */
     maxAgeSeconds?: number;
-    /** How many bytes it may have before its oldest chunks are dropped; 0 or absent: as many as all recordings may have. */
+    /** Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all recordings. */
     maxSizeBytes?: number;
   }
   interface FriendRequest {
-    /** What the requester wrote. */
+    /** Content of the request. */
     content: string;
     /** When the request was sent. */
     creationDate: string;
-    /** Until when the request can be answered; absent: for ever. */
+    /** Until when the request can be answered; absent: forever. */
     expirationDate?: string;
     /** Id. */
     id: Int64;
-    /** What the recipient answered. */
+    /** Reason in the response of the recipient. */
     reason?: string;
-    /** Id of the user who is asked. */
+    /** Id of the recipient. */
     recipientId: Int64;
-    /** Id of the user who asks. */
+    /** Id of the requester. */
     requesterId: Int64;
     /** When the request was answered. */
     responseDate?: string;
-    /** What became of the request. */
+    /** Status of the request. */
     status: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface FriendRequestCreation {
@@ -2528,13 +2528,13 @@ declare namespace api {
     id?: Int64;
     /** What the recipient answered; at most app.service.user.friend-request.max-response-reason-length characters. */
     reason?: string;
-    /** Id of the user who is asked, neither 0 nor the requester's. */
+    /** Id of the recipient, neither 0 nor the requester's. */
     recipientId: Int64;
-    /** Id of the user who asks, not 0. */
+    /** Id of the requester, not 0. */
     requesterId: Int64;
     /** When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or IGNORED, where it is now if it is absent. */
     responseDate?: string;
-    /** What became of the request; absent: PENDING. */
+    /** Status of the request; absent: PENDING. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface FriendRequestUpdate {
@@ -2542,15 +2542,15 @@ declare namespace api {
     content?: string;
     /** When the request was sent, not in the future. */
     creationDate?: string;
-    /** What the recipient answered. */
+    /** Reason in the response of the recipient. */
     reason?: string;
-    /** Id of another user who is asked, not 0. */
+    /** Id of the new recipient, not 0. */
     recipientId?: Int64;
-    /** Id of another user who asks, not 0. */
+    /** Id of the new requester, not 0. */
     requesterId?: Int64;
     /** When the request was answered, not in the future; needs a status, and is now if absent. */
     responseDate?: string;
-    /** What became of the request. */
+    /** Status of the request. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GrantBody {
@@ -2574,7 +2574,7 @@ declare namespace api {
     permissions: string[];
     /** Id of the plugin. */
     pluginId: string;
-    /** Revision of what is granted, for If-Match; it grows with every change. */
+    /** Revision of the grants, for If-Match; it increases with every change. */
     revision: Int64;
   }
   interface GrantsRecord {
@@ -2602,9 +2602,9 @@ declare namespace api {
     isActive: boolean;
     /** When it was changed last. */
     lastUpdatedDate: string;
-    /** What answers to the questions must be worth to join. */
+    /** Points that are required to join. */
     minimumScore: number;
-    /** Until when nobody may send messages. */
+    /** Until when no member may send messages. */
     muteEndDate?: string;
     /** Name. */
     name?: string;
@@ -2612,7 +2612,7 @@ declare namespace api {
     ownerId: Int64;
     /** Id of the type; 0 is the default type. */
     typeId: Int64;
-    /** What the application keeps with it. */
+    /** Attributes that the application stores with it. */
     userDefinedAttributes?: { [name: string]: JsonValue };
   }
   interface GroupBlockedUser {
@@ -2662,13 +2662,13 @@ declare namespace api {
     deletionDate?: string;
     /** Introduction. */
     intro?: string;
-    /** Whether it is active; absent: as the settings say. */
+    /** Whether it is active; absent: the configured default. */
     isActive?: boolean;
     /** Accepted and ignored: the server sets it. */
     lastUpdatedDate?: string;
-    /** What answers to the questions must be worth to join. */
+    /** Points that are required to join. */
     minimumScore?: number;
-    /** Until when nobody may send messages. */
+    /** Until when no member may send messages. */
     muteEndDate?: string;
     /** Name. */
     name?: string;
@@ -2678,7 +2678,7 @@ declare namespace api {
     typeId?: Int64;
   }
   interface GroupInvitation {
-    /** What the inviter says. */
+    /** Content of the invitation. */
     content: string;
     /** When it was made. */
     creationDate: string;
@@ -2692,21 +2692,21 @@ declare namespace api {
     inviteeId: Int64;
     /** Id of the user who invites. */
     inviterId: Int64;
-    /** What the invitee answered. */
+    /** Reason in the response of the invitee. */
     reason?: string;
     /** When it was answered. */
     responseDate?: string;
-    /** What became of it. */
+    /** Status. */
     status: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupInvitationCreation {
-    /** What the inviter says. */
+    /** Content of the invitation. */
     content?: string;
     /** When it was made, not in the future; absent: now. */
     creationDate?: string;
     /** Id of the group. */
     groupId: Int64;
-    /** Id; absent: made up. */
+    /** Id; absent: generated. */
     id?: Int64;
     /** Id of the user who is invited. */
     inviteeId: Int64;
@@ -2714,11 +2714,11 @@ declare namespace api {
     inviterId: Int64;
     /** When it was answered, not in the future. */
     responseDate?: string;
-    /** What became of it; absent: PENDING. */
+    /** Status; absent: PENDING. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupInvitationUpdate {
-    /** What the inviter says. */
+    /** Content of the invitation. */
     content?: string;
     /** When it was made, not in the future. */
     creationDate?: string;
@@ -2730,11 +2730,11 @@ declare namespace api {
     inviterId?: Int64;
     /** When it was answered, not in the future; needs a status, and is now if absent. */
     responseDate?: string;
-    /** What became of it. */
+    /** Status. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupJoinRequest {
-    /** What the requester says. */
+    /** Content of the request. */
     content: string;
     /** When it was made. */
     creationDate: string;
@@ -2752,17 +2752,17 @@ declare namespace api {
     responderId?: Int64;
     /** When it was answered. */
     responseDate?: string;
-    /** What became of it. */
+    /** Status. */
     status: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupJoinRequestCreation {
-    /** What the requester says. */
+    /** Content of the request. */
     content?: string;
     /** When it was made, not in the future; absent: now. */
     creationDate?: string;
     /** Id of the group. */
     groupId: Int64;
-    /** Id; absent: made up. */
+    /** Id; absent: generated. */
     id?: Int64;
     /** Id of the user who wants to join. */
     requesterId: Int64;
@@ -2772,11 +2772,11 @@ declare namespace api {
     responseDate?: string;
     /** What the responder answered; returned as reason. */
     responseReason?: string;
-    /** What became of it; absent: PENDING. */
+    /** Status; absent: PENDING. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupJoinRequestUpdate {
-    /** What the requester says. */
+    /** Content of the request. */
     content?: string;
     /** When it was made, not in the future. */
     creationDate?: string;
@@ -2788,7 +2788,7 @@ declare namespace api {
     responderId?: Int64;
     /** When it was answered, not in the future; needs a status, and is now if absent. */
     responseDate?: string;
-    /** What became of it. */
+    /** Status. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface GroupMember {
@@ -2798,9 +2798,9 @@ declare namespace api {
     key: GroupUserKey;
     /** Until when the member may not send messages. */
     muteEndDate?: string;
-    /** What the group calls the member. */
+    /** Name of the member in the group. */
     name?: string;
-    /** What the member may do. */
+    /** Role of the member. */
     role: "OWNER" | "MANAGER" | "MEMBER" | "GUEST" | "ANONYMOUS_GUEST";
   }
   interface GroupMemberCreation {
@@ -2810,9 +2810,9 @@ declare namespace api {
     joinDate?: string;
     /** Until when the member may not send messages. */
     muteEndDate?: string;
-    /** What the group calls the member. */
+    /** Name of the member in the group. */
     name?: string;
-    /** What the member may do; not OWNER. */
+    /** Role of the member; not OWNER. */
     role: "MANAGER" | "MEMBER" | "GUEST" | "ANONYMOUS_GUEST";
     /** Id of the user, who need not exist. */
     userId: Int64;
@@ -2822,41 +2822,41 @@ declare namespace api {
     joinDate?: string;
     /** Until when the member may not send messages. */
     muteEndDate?: string;
-    /** What the group calls the member. */
+    /** Name of the member in the group. */
     name?: string;
-    /** What the member may do; nobody becomes or ceases to be the owner. */
+    /** Role of the member; the owner cannot be changed here. */
     role?: "OWNER" | "MANAGER" | "MEMBER" | "GUEST" | "ANONYMOUS_GUEST";
   }
   interface GroupQuestion {
-    /** Right answers. */
+    /** Correct answers. */
     answers: string[];
     /** Id of the group. */
     groupId: Int64;
     /** Id. */
     id: Int64;
-    /** What is asked. */
+    /** Question. */
     question: string;
-    /** What a right answer is worth. */
+    /** Points for a correct answer. */
     score: number;
   }
   interface GroupQuestionCreation {
-    /** Right answers. */
+    /** Correct answers. */
     answers: string[];
     /** Id of the group, which need not exist. */
     groupId: Int64;
-    /** What is asked. */
+    /** Question. */
     question: string;
-    /** What a right answer is worth. */
+    /** Points for a correct answer. */
     score: number;
   }
   interface GroupQuestionUpdate {
-    /** Right answers. */
+    /** Correct answers. */
     answers?: string[];
-    /** Id of the group that asks from now on. */
+    /** Id of the new group of the question. */
     groupId?: Int64;
-    /** What is asked. */
+    /** Question. */
     question?: string;
-    /** What a right answer is worth. */
+    /** Points for a correct answer. */
     score?: number;
   }
   interface GroupStatistics {
@@ -2878,23 +2878,23 @@ declare namespace api {
     enableReadReceipt: boolean;
     /** Who may change a group. */
     groupInfoUpdateStrategy: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How many members a group may have. */
+    /** Maximum number of members of a group. */
     groupSizeLimit: number;
-    /** Whether those who are not members may send messages. */
+    /** Whether users who are not members may send messages. */
     guestSpeakable: boolean;
     /** Id; 0 is the default type. */
     id: Int64;
-    /** Who may bring users into a group and whether these must agree. */
+    /** Who may invite users to a group and whether these must accept. */
     invitationStrategy: "ALL_REQUIRING_APPROVAL" | "OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL" | "OWNER_MANAGER_REQUIRING_APPROVAL" | "OWNER_REQUIRING_APPROVAL" | "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How users get into a group by themselves. */
+    /** How users can join a group themselves. */
     joinStrategy: "MEMBERSHIP_REQUEST" | "INVITATION" | "QUESTION" | "JOIN_REQUEST";
-    /** Who may change what a group says of its members. */
+    /** Who may change the information about members of a group. */
     memberInfoUpdateStrategy: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
     /** Whether senders may change their messages. */
     messageEditable: boolean;
     /** Name. */
     name: string;
-    /** Whether members may change what the group says of them. */
+    /** Whether members may change their own information in the group. */
     selfInfoUpdatable: boolean;
   }
   interface GroupTypeCreation {
@@ -2902,21 +2902,21 @@ declare namespace api {
     enableReadReceipt: boolean;
     /** Who may change a group. */
     groupInfoUpdateStrategy: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How many members a group may have. */
+    /** Maximum number of members of a group. */
     groupSizeLimit: number;
-    /** Whether those who are not members may send messages. */
+    /** Whether users who are not members may send messages. */
     guestSpeakable: boolean;
-    /** Who may bring users into a group and whether these must agree. */
+    /** Who may invite users to a group and whether these must accept. */
     invitationStrategy: "ALL_REQUIRING_APPROVAL" | "OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL" | "OWNER_MANAGER_REQUIRING_APPROVAL" | "OWNER_REQUIRING_APPROVAL" | "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How users get into a group by themselves. */
+    /** How users can join a group themselves. */
     joinStrategy: "MEMBERSHIP_REQUEST" | "INVITATION" | "QUESTION" | "JOIN_REQUEST";
-    /** Who may change what a group says of its members. */
+    /** Who may change the information about members of a group. */
     memberInfoUpdateStrategy: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
     /** Whether senders may change their messages. */
     messageEditable: boolean;
     /** Name. */
     name: string;
-    /** Whether members may change what the group says of them. */
+    /** Whether members may change their own information in the group. */
     selfInfoUpdatable: boolean;
   }
   interface GroupTypeUpdate {
@@ -2924,21 +2924,21 @@ declare namespace api {
     enableReadReceipt?: boolean;
     /** Who may change a group. */
     groupInfoUpdateStrategy?: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How many members a group may have. */
+    /** Maximum number of members of a group. */
     groupSizeLimit?: number;
-    /** Whether those who are not members may send messages. */
+    /** Whether users who are not members may send messages. */
     guestSpeakable?: boolean;
-    /** Who may bring users into a group and whether these must agree. */
+    /** Who may invite users to a group and whether these must accept. */
     invitationStrategy?: "ALL_REQUIRING_APPROVAL" | "OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL" | "OWNER_MANAGER_REQUIRING_APPROVAL" | "OWNER_REQUIRING_APPROVAL" | "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
-    /** How users get into a group by themselves. */
+    /** How users can join a group themselves. */
     joinStrategy?: "MEMBERSHIP_REQUEST" | "INVITATION" | "QUESTION" | "JOIN_REQUEST";
-    /** Who may change what a group says of its members. */
+    /** Who may change the information about members of a group. */
     memberInfoUpdateStrategy?: "ALL" | "OWNER_MANAGER_MEMBER" | "OWNER_MANAGER" | "OWNER";
     /** Whether senders may change their messages. */
     messageEditable?: boolean;
     /** New name. */
     name?: string;
-    /** Whether members may change what the group says of them. */
+    /** Whether members may change their own information in the group. */
     selfInfoUpdatable?: boolean;
   }
   interface GroupUpdate {
@@ -2956,17 +2956,17 @@ declare namespace api {
     isActive?: boolean;
     /** Accepted and ignored: the server sets it. */
     lastUpdatedDate?: string;
-    /** What answers to the questions must be worth to join. */
+    /** Points that are required to join. */
     minimumScore?: number;
-    /** Until when nobody may send messages. */
+    /** Until when no member may send messages. */
     muteEndDate?: string;
     /** New name. */
     name?: string;
     /** Id of the new owner. */
     ownerId?: Int64;
-    /** Whether whoever was the owner leaves the groups. */
+    /** Whether the previous owner leaves the groups. */
     quitAfterTransfer?: boolean;
-    /** Id of the member to hand the groups over to; other fields mean nothing then. */
+    /** Id of the member to whom the ownership is transferred; other fields are ignored then. */
     successorId?: Int64;
     /** Id of the new type, which must exist and allow as many members. */
     typeId?: Int64;
@@ -3000,9 +3000,9 @@ declare namespace api {
   interface Member {
     /** Its admin interface. */
     adminApiAddress: string;
-    /** Whether it may lead. */
+    /** Whether it may become leader. */
     isLeaderEligible: boolean;
-    /** Whether its record stays when it is silent. */
+    /** Whether its record is kept without heartbeats. */
     isSeed: boolean;
     /** Which node it is. */
     key: MemberKey;
@@ -3012,13 +3012,13 @@ declare namespace api {
     memberHost: string;
     /** Its port for other nodes; 0 as nodes meet at NATS. */
     memberPort: number;
-    /** Its name for people. */
+    /** Its display name. */
     name: string;
     /** Its role. */
     nodeType: "AI_SERVING" | "GATEWAY" | "SERVICE" | "MOCK";
     /** The program that it runs. */
     nodeVersion: MemberVersion;
-    /** The highest number leads. */
+    /** Priority in the election of the leader; the highest number wins. */
     priority: number;
     /** Id of its process: members with the same one share plugins, metrics and logs. */
     processId?: string;
@@ -3026,7 +3026,7 @@ declare namespace api {
     registrationDate: string;
     /** The same as isSeed. */
     seed: boolean;
-    /** How it is. */
+    /** Its state. */
     status: MemberStatus;
     /** Its TCP address for clients. */
     tcpAddress?: string;
@@ -3034,31 +3034,31 @@ declare namespace api {
     udpAddress?: string;
     /** Its WebSocket address for clients. */
     wsAddress?: string;
-    /** Where it stands. */
+    /** Its location. */
     zone: string;
   }
   interface MemberCreation {
     /** Its admin interface. */
     adminApiAddress?: string;
-    /** Whether it takes new work. */
+    /** Whether it accepts new work. */
     isActive?: boolean;
-    /** Whether it is well. */
+    /** Whether it is healthy. */
     isHealthy?: boolean;
-    /** Whether it may lead; service nodes only. */
+    /** Whether it may become leader; service nodes only. */
     isLeaderEligible?: boolean;
-    /** Whether its record stays when it is silent. */
+    /** Whether its record is kept without heartbeats. */
     isSeed?: boolean;
     /** Its host. */
     memberHost?: string;
     /** Its port for other nodes. */
     memberPort?: number;
-    /** Its name for people. */
+    /** Its display name. */
     name?: string;
     /** Id of the node. */
     nodeId: string;
     /** Its role. */
     nodeType: "AI_SERVING" | "GATEWAY" | "SERVICE" | "MOCK";
-    /** The highest number leads. */
+    /** Priority in the election of the leader; the highest number wins. */
     priority?: number;
     /** When it joined; absent: now. */
     registrationDate?: string;
@@ -3070,7 +3070,7 @@ declare namespace api {
     version: string;
     /** Its WebSocket address for clients. */
     wsAddress?: string;
-    /** Where it stands. */
+    /** Its location. */
     zone?: string;
   }
   interface MemberKey {
@@ -3086,25 +3086,25 @@ declare namespace api {
     hasJoinedCluster: boolean;
     /** The same as isHealthy. */
     healthy: boolean;
-    /** Whether it takes new work. */
+    /** Whether it accepts new work. */
     isActive: boolean;
-    /** Whether it is well. */
+    /** Whether it is healthy. */
     isHealthy: boolean;
-    /** When it was last heard of. */
+    /** Time of its last heartbeat. */
     lastHeartbeatDate: string;
   }
   interface MemberUpdate {
-    /** Whether it takes new work. */
+    /** Whether it accepts new work. */
     isActive?: boolean;
-    /** Whether it may lead; service nodes only. */
+    /** Whether it may become leader; service nodes only. */
     isLeaderEligible?: boolean;
-    /** Whether its record stays when it is silent. */
+    /** Whether its record is kept without heartbeats. */
     isSeed?: boolean;
-    /** Its name for people. */
+    /** Its display name. */
     name?: string;
-    /** The highest number leads. */
+    /** Priority in the election of the leader; the highest number wins. */
     priority?: number;
-    /** Where it stands. */
+    /** Its location. */
     zone?: string;
   }
   interface MemberVersion {
@@ -3120,7 +3120,7 @@ declare namespace api {
     version: string;
   }
   interface Message {
-    /** After how many seconds readers shall forget the message. */
+    /** Number of seconds after which readers should delete the message. */
     burnAfter?: number;
     /** Id of the conversation, if app.service.message.use-conversation-id is on: the id of the group as 8 bytes, the least significant first, or the ids of both users as 8 bytes each, the most significant first, the smaller id first. */
     conversationId?: Base64;
@@ -3168,13 +3168,13 @@ declare namespace api {
     sentMessagesRecords?: StatisticsRecord[];
   }
   interface MessageCreation {
-    /** After how many seconds readers shall forget the message. */
+    /** Number of seconds after which readers should delete the message. */
     burnAfter?: number;
     /** Id; absent: generated. */
     id?: Int64;
     /** Whether the target is a group. */
     isGroupMessage: boolean;
-    /** Whether it is a message of the server, which nobody needs to allow. */
+    /** Whether it is a message of the server, for which no permission of the users is needed. */
     isSystemMessage: boolean;
     /** Id of the message before it. */
     preMessageId?: Int64;
@@ -3194,7 +3194,7 @@ declare namespace api {
     text?: string;
   }
   interface MessageUpdate {
-    /** After how many seconds readers shall forget the messages. */
+    /** Number of seconds after which readers should delete the messages. */
     burnAfter?: number;
     /** Whether they are messages of the server. */
     isSystemMessage?: boolean;
@@ -3270,29 +3270,29 @@ declare namespace api {
     expirationDate: string;
     /** Id. */
     id: Int64;
-    /** Whether it was made for a program or by a login. */
+    /** Whether it was created for a program or by a login. */
     kind: "TOKEN" | "SESSION";
     /** When it was last used; absent: never. */
     lastUseDate?: string;
     /** Name; sessions have none. */
     name?: string;
-    /** Networks from which it may be used; none means every address. */
+    /** Networks from which it may be used; empty means every address. */
     networks: string[];
-    /** Id of the administrator whose token it is. */
+    /** Id of the administrator who owns the token. */
     ownerId: Int64;
-    /** Permissions; absent for sessions, which have all those of the owner. */
+    /** Permissions; absent for sessions, which have all permissions of the owner. */
     permissions?: string[];
     /** The token. It is shown once. */
     token: string;
   }
   interface NewRollout {
-    /** Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing. */
+    /** Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. Not evaluated if missing. */
     maxDifferencePercentage?: number;
-    /** Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5. */
+    /** Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is the maximum excess over the share of the active version, in percentage points. The default is 5. */
     maxErrorPercentage?: number;
     /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it. */
     maxLatencyPercentage?: number;
-    /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing. */
+    /** Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; for rollouts by users and shadows. Not evaluated if missing. */
     maxRefusalPercentage?: number;
     /** Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them. */
     minCalls?: Int64;
@@ -3300,7 +3300,7 @@ declare namespace api {
     nodeIds?: string[];
     /** Number of the version, which is not active. */
     number: Int64;
-    /** Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well. */
+    /** Percentage of users who get it, by a hash of their ids. A larger percentage includes the users of a smaller one. */
     percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
@@ -3320,7 +3320,7 @@ declare namespace api {
     percentage: number;
   }
   interface NodeStateRecord {
-    /** Version that the node runs beside it, for some users or as a shadow; missing if there is none. */
+    /** Version that the node runs next to it, for some users or as a shadow; missing if there is none. */
     candidate?: CandidateRecord;
     /** SHA-256 digest of its file. */
     digest?: string;
@@ -3510,9 +3510,9 @@ declare namespace api {
     status: "UP" | "DEGRADED" | "DOWN";
   }
   interface PluginOutcome {
-    /** What the plugin says of itself. */
+    /** Description of the plugin. */
     description?: string;
-    /** SHA-256 digest of the file; only with scope=CLUSTER, like what follows. */
+    /** SHA-256 digest of the file; only with scope=CLUSTER, like the following fields. */
     digest?: string;
     /** Extensions. */
     extensions?: ExtensionOutcome[];
@@ -3522,9 +3522,9 @@ declare namespace api {
     id?: string;
     /** License that the plugin states. */
     license?: string;
-    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); missing if that is nothing. */
+    /** Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing if there are none. */
     missingGrants?: GrantsRecord;
-    /** How far the nodes are. This one has finished; others may still be loading the plugin. */
+    /** Progress of the nodes. This node has finished; others may still be loading the plugin. */
     nodes?: NodeStateRecord[];
     /** Number of the version. */
     number?: Int64;
@@ -3540,7 +3540,7 @@ declare namespace api {
     savedAs?: string;
     /** Version that the plugin states. */
     version?: string;
-    /** Whether it takes the place of the version that runs on this node as soon as all plugins of the request are granted what they ask for; until then or until a restart it waits, and nothing is saved. */
+    /** Whether it waits for grants: it replaces the version that runs on this node as soon as all plugins of the request have the requested grants. Nothing is saved before, and a restart discards it. */
     waits?: boolean;
     /** What its author should know though it can be loaded, as an extension point that it names and has no function of. */
     warnings?: string[];
@@ -3558,21 +3558,21 @@ declare namespace api {
     cluster?: ClusterRecord;
     /** Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate. */
     cpuMillis?: Int64;
-    /** What the plugin says of itself. */
+    /** Description of the plugin. */
     description?: string;
     /** SHA-256 digest of its file; missing if it is not loaded on this node. */
     digest?: string;
-    /** What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not. */
+    /** Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it exceeds none. */
     excess?: string;
     /** Extensions. */
     extensions: ExtensionRecord[];
     /** Name of the file in the folder of plugins, if it is in one. */
     fileName?: string;
-    /** What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node. */
+    /** Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node. */
     granted?: GrantsRecord;
     /** Id of the plugin; of a rejected file its name. */
     id: string;
-    /** Language. Only with ids, like what follows. */
+    /** Language. Only with ids, like the following fields. */
     language?: "JAVA" | "JAVA_SCRIPT";
     /** License that the plugin states. */
     license?: string;
@@ -3580,7 +3580,7 @@ declare namespace api {
     loadedDate?: string;
     /** Bytes that it holds, if that is known. */
     memory?: Int64;
-    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing. */
+    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits for them, and is then started if it should be. Missing if it waits for none. */
     missingGrants?: GrantsRecord;
     /** Id of the process that runs it, as that of members (/cluster/members). */
     processId?: string;
@@ -3588,7 +3588,7 @@ declare namespace api {
     provider?: string;
     /** Why the file could not be loaded; only of rejected files. */
     rejected?: RejectionRecord;
-    /** How often it died and was loaded anew. */
+    /** How often it died and was reloaded. */
     renewals?: number;
     /** What its descriptor asks for; missing if that is nothing. */
     requestedGrants?: GrantsRecord;
@@ -3598,7 +3598,7 @@ declare namespace api {
     settingsSchema?: { [name: string]: JsonValue };
     /** Version that the plugin states. */
     version?: string;
-    /** New version, uploaded to this node or put into its folder, that takes the place of this one as soon as it is granted what it asks for. */
+    /** New version, uploaded to this node or put into its folder, that replaces this one as soon as it has the requested grants. */
     waitingVersion?: WaitingRecord;
   }
   interface PluginStatus {
@@ -3642,7 +3642,7 @@ declare namespace api {
     name?: string;
     /** Id of the user who knows, not 0. */
     ownerId: Int64;
-    /** Id of the user who is known, neither 0 nor the owner's. */
+    /** Id of the related user, neither 0 nor the owner's. */
     relatedUserId: Int64;
   }
   interface RelationshipGroupCreation {
@@ -3694,17 +3694,17 @@ declare namespace api {
     figures?: RolloutFigures;
     /** Id of the rollout. */
     id: Int64;
-    /** Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not judged. */
+    /** Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not evaluated. */
     maxDifferencePercentage?: number;
-    /** Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points. */
+    /** Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum excess over the share of the active version, in percentage points. */
     maxErrorPercentage: number;
-    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged. */
+    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not evaluated. */
     maxLatencyPercentage?: number;
-    /** How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged. */
+    /** Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; missing if it is not evaluated. */
     maxRefusalPercentage?: number;
     /** Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes. */
     minCalls: Int64;
-    /** How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls. */
+    /** Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies of its calls. */
     mode: "NODES" | "USERS" | "SHADOW";
     /** Nodes that run it; none are all nodes. */
     nodeIds: string[];
@@ -3732,7 +3732,7 @@ declare namespace api {
   interface RolloutStep {
     /** What to do. */
     action: "CHANGE" | "PAUSE" | "RESUME" | "NEXT" | "PROMOTE" | "ABORT";
-    /** With CHANGE, percentage of users who get the version; without it the percentage stays. */
+    /** With CHANGE, percentage of users who get the version; absent: unchanged. */
     percentage?: number;
     /** With CHANGE, further users who get the version; without it they stay. */
     userIds?: Int64[];
@@ -4078,7 +4078,7 @@ declare namespace api {
   interface UserRelationshipKey {
     /** Id of the user who knows. */
     ownerId: Int64;
-    /** Id of the user who is known. */
+    /** Id of the related user. */
     relatedUserId: Int64;
   }
   interface UserRole {
@@ -4122,7 +4122,7 @@ declare namespace api {
     ownedGroupLimitForEachGroupType?: number;
   }
   interface UserSession {
-    /** What the client told of the device, as far as it is configured to be kept and has not expired. */
+    /** Details of the device from the client, if they are configured to be kept and have not expired. */
     deviceDetails: { [name: string]: string };
     /** Kind of device. */
     deviceType: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";

@@ -33,11 +33,11 @@ func adminOperations(d *administrator.Directory) []*admin.Operation {
 		resource.Create(r, admin.Operation{
 			Summary: "Create an administrator",
 			Description: "Creates an administrator. The roles must exist and rank below the caller. " +
-				"Without login name or password the server makes one up; nobody learns such a password.",
+				"A missing login name or password is generated; a generated password is not returned.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			OwnID: "ids", Summary: "Query administrators", Description: "Returns administrators. Everybody may query themselves with `ids=<own id>`. Passwords are never returned.",
+			OwnID: "ids", Summary: "Query administrators", Description: "Returns administrators. Every administrator may query their own account with `ids=<own id>`. Passwords are never returned.",
 		}, adminFilter.filter, d.Find, d.FindPage, newAdmin),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update administrators",
@@ -45,7 +45,7 @@ func adminOperations(d *administrator.Directory) []*admin.Operation {
 				"Administrators may change their own password and display name, but not their own roles.",
 		}, h.update),
 		resource.DeleteByID(r, admin.Operation{
-			Summary: "Delete administrators", Description: "Deletes administrators who rank below the caller. The root administrator stays.",
+			Summary: "Delete administrators", Description: "Deletes administrators who rank below the caller. The root administrator cannot be deleted.",
 		}, h.delete),
 	)
 }
@@ -53,8 +53,8 @@ func adminOperations(d *administrator.Directory) []*admin.Operation {
 // Admin is an administrator as the interface returns it.
 type Admin struct {
 	ID               int64      `json:"id" doc:"Id; 0 is root." example:"1234567890123456789"`
-	LoginName        string     `json:"loginName" doc:"Name to log in with; unique." example:"alice"`
-	DisplayName      string     `json:"displayName" doc:"Name to show." example:"Alice"`
+	LoginName        string     `json:"loginName" doc:"Login name; unique." example:"alice"`
+	DisplayName      string     `json:"displayName" doc:"Display name." example:"Alice"`
 	RoleIDs          []int64    `json:"roleIds" doc:"Ids of the roles." example:"[1]"`
 	RegistrationDate admin.Date `json:"registrationDate" doc:"When the administrator was created."`
 }
@@ -73,9 +73,9 @@ func (h adminHandlers) check(context.Context, *admin.NoInput) (admin.Done, error
 
 // adminCreation is the body of POST /admins.
 type adminCreation struct {
-	LoginName   string  `json:"loginName,omitempty" minLength:"1" maxLength:"64" doc:"Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters." example:"alice"`
+	LoginName   string  `json:"loginName,omitempty" minLength:"1" maxLength:"64" doc:"Login name: 1 to 64 visible characters without white space or colon; absent: 16 random letters." example:"alice"`
 	Password    string  `json:"password,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" secret:"true" doc:"Password; absent: random." example:"correct-horse"`
-	DisplayName string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"Name to show; absent: the login name." example:"Alice"`
+	DisplayName string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"Display name; absent: the login name." example:"Alice"`
 	RoleIDs     []int64 `json:"roleIds" uniqueItems:"true" doc:"Ids of the roles; at least one, not 0." example:"[1]"`
 }
 
@@ -95,7 +95,7 @@ func (f adminFilter) filter() (store.AdminFilter, error) { return store.AdminFil
 // adminUpdate is the body of PUT /admins.
 type adminUpdate struct {
 	Password    *string  `json:"password,omitempty" minLength:"1" maxLength:"32" pattern:"^\\S*$" secret:"true" doc:"New password." example:"correct-horse"`
-	DisplayName *string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"New name to show." example:"Alice"`
+	DisplayName *string  `json:"displayName,omitempty" minLength:"1" maxLength:"32" doc:"New display name." example:"Alice"`
 	RoleIDs     *[]int64 `json:"roleIds,omitempty" uniqueItems:"true" doc:"New roles." example:"[1]"`
 }
 

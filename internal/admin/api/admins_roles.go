@@ -42,7 +42,7 @@ func adminRoleOperations(d *administrator.Directory) []*admin.Operation {
 				"The new rank must be below the caller's, and the new permissions must be among the caller's.",
 		}, h.update),
 		resource.DeleteByID(r, admin.Operation{
-			Summary: "Delete roles", Description: "Deletes roles that rank below the caller. Administrators who held them lose what they allowed.",
+			Summary: "Delete roles", Description: "Deletes roles that rank below the caller. Administrators with these roles lose the permissions of the roles.",
 		}, h.delete),
 		resource.Handle(r, admin.Operation{
 			ID: "queryAdminPermissions", Method: http.MethodGet, Path: "/admins/permissions", Permission: permission.AdminPermissionQuery,
@@ -55,7 +55,7 @@ func adminRoleOperations(d *administrator.Directory) []*admin.Operation {
 type AdminRole struct {
 	ID           int64      `json:"id" doc:"Id; 0 is the root role." example:"1"`
 	Name         string     `json:"name" doc:"Name." example:"SUPPORT"`
-	Permissions  []string   `json:"permissions" doc:"Permissions that the role holds." example:"[\"USER_QUERY\"]"`
+	Permissions  []string   `json:"permissions" doc:"Permissions of the role." example:"[\"USER_QUERY\"]"`
 	Rank         int32      `json:"rank" doc:"Rank; a higher rank may change a lower one." example:"10"`
 	CreationDate admin.Date `json:"creationDate" doc:"When the role was created."`
 }
@@ -68,7 +68,7 @@ func newAdminRole(r store.AdminRole) AdminRole {
 type adminRoleCreation struct {
 	ID          int64    `json:"id" doc:"Id, chosen by the caller; not 0." example:"1"`
 	Name        string   `json:"name" minLength:"1" maxLength:"32" pattern:"^\\S*$" doc:"Name." example:"SUPPORT"`
-	Permissions []string `json:"permissions" uniqueItems:"true" doc:"Permissions or patterns: * stands for any characters, ? for one." example:"[\"USER_*\",\"*_QUERY\"]"`
+	Permissions []string `json:"permissions" uniqueItems:"true" doc:"Permissions or patterns: * matches any characters, ? matches one." example:"[\"USER_*\",\"*_QUERY\"]"`
 	Rank        int32    `json:"rank" minimum:"0" doc:"Rank; below the caller's." example:"10"`
 }
 

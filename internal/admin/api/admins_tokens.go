@@ -58,11 +58,11 @@ func adminTokenOperations(d *administrator.Directory) []*admin.Operation {
 // AdminToken is a token or a session as the interface returns it.
 type AdminToken struct {
 	ID             int64       `json:"id" doc:"Id." example:"1234567890123456789"`
-	OwnerID        int64       `json:"ownerId" doc:"Id of the administrator whose token it is." example:"1234567890123456788"`
-	Kind           string      `json:"kind" enum:"TOKEN,SESSION" doc:"Whether it was made for a program or by a login." example:"TOKEN"`
+	OwnerID        int64       `json:"ownerId" doc:"Id of the administrator who owns the token." example:"1234567890123456788"`
+	Kind           string      `json:"kind" enum:"TOKEN,SESSION" doc:"Whether it was created for a program or by a login." example:"TOKEN"`
 	Name           string      `json:"name,omitempty" doc:"Name; sessions have none." example:"nightly backup"`
-	Permissions    []string    `json:"permissions,omitempty" doc:"Permissions; absent for sessions, which have all those of the owner." example:"[\"USER_QUERY\"]"`
-	Networks       []string    `json:"networks" doc:"Networks from which it may be used; none means every address." example:"[\"10.0.0.0/8\"]"`
+	Permissions    []string    `json:"permissions,omitempty" doc:"Permissions; absent for sessions, which have all permissions of the owner." example:"[\"USER_QUERY\"]"`
+	Networks       []string    `json:"networks" doc:"Networks from which it may be used; empty means every address." example:"[\"10.0.0.0/8\"]"`
 	CreationDate   admin.Date  `json:"creationDate" doc:"When it was created."`
 	ExpirationDate admin.Date  `json:"expirationDate" doc:"When it expires."`
 	LastUseDate    *admin.Date `json:"lastUseDate,omitempty" doc:"When it was last used; absent: never."`
@@ -82,7 +82,7 @@ func newAdminToken(t store.AdminToken) AdminToken {
 
 // adminTokenCreation is the body of POST /admins/tokens.
 type adminTokenCreation struct {
-	Name           string      `json:"name" minLength:"1" maxLength:"64" doc:"What the token is for." example:"nightly backup"`
+	Name           string      `json:"name" minLength:"1" maxLength:"64" doc:"Purpose of the token." example:"nightly backup"`
 	Permissions    []string    `json:"permissions,omitempty" uniqueItems:"true" maxItems:"1000" doc:"Permissions or patterns, all of which the caller must have; absent: all that the caller has now." example:"[\"USER_QUERY\"]"`
 	ExpirationDate *admin.Date `json:"expirationDate,omitempty" doc:"When it expires; absent: after the configured lifetime."`
 	Networks       []string    `json:"networks,omitempty" uniqueItems:"true" maxItems:"100" doc:"Addresses or networks (CIDR) from which it may be used; absent: every address." example:"[\"10.0.0.0/8\"]"`
@@ -158,9 +158,9 @@ type AdminSession struct {
 	Token          string     `json:"token" doc:"The token of the session. It is shown once." example:"app_session_…"`
 	AdminID        int64      `json:"adminId" doc:"Id of the administrator." example:"1234567890123456788"`
 	LoginName      string     `json:"loginName" doc:"Login name of the administrator." example:"alice"`
-	Permissions    []string   `json:"permissions" doc:"What the administrator may do now." example:"[\"USER_QUERY\"]"`
+	Permissions    []string   `json:"permissions" doc:"Current permissions of the administrator." example:"[\"USER_QUERY\"]"`
 	CreationDate   admin.Date `json:"creationDate" doc:"When the session began."`
-	ExpirationDate admin.Date `json:"expirationDate" doc:"When it ends at the latest."`
+	ExpirationDate admin.Date `json:"expirationDate" doc:"When it expires."`
 }
 
 func (h adminTokenHandlers) logIn(ctx context.Context, _ *admin.NoInput) (AdminSession, error) {

@@ -72,31 +72,31 @@ func auditOperations(t *audit.Trail) []*admin.Operation {
 // AuditRecord is a record of the audit trail as the interface returns it.
 type AuditRecord struct {
 	ID             int64         `json:"id" doc:"Id." example:"1234567890123456789"`
-	Date           admin.Date    `json:"date" doc:"When the request came."`
-	Outcome        string        `json:"outcome" enum:"DONE,REFUSED,FAILED" doc:"Whether it was done, the caller was refused, or the server failed." example:"DONE"`
+	Date           admin.Date    `json:"date" doc:"When the request was received."`
+	Outcome        string        `json:"outcome" enum:"DONE,REFUSED,FAILED" doc:"Whether it was executed, the caller was refused, or the server failed." example:"DONE"`
 	AdminID        *int64        `json:"adminId,omitempty" doc:"Id of the administrator; absent for plugins and callers without valid credentials." example:"0"`
-	LoginName      string        `json:"loginName,omitempty" doc:"Login name of the administrator, or the one that was tried." example:"app"`
-	TokenID        *int64        `json:"tokenId,omitempty" doc:"Id of the token or session that the request came with." example:"1234567890123456789"`
+	LoginName      string        `json:"loginName,omitempty" doc:"Login name of the administrator, or the one in a failed login." example:"app"`
+	TokenID        *int64        `json:"tokenId,omitempty" doc:"Id of the token or session of the request." example:"1234567890123456789"`
 	PluginID       string        `json:"pluginId,omitempty" doc:"Id of the plugin that acted." example:"example.org.word-filter"`
 	PluginVersion  string        `json:"pluginVersion,omitempty" doc:"Version of the plugin." example:"1.0.0"`
-	OnBehalfOf     string        `json:"onBehalfOf,omitempty" doc:"On whose request the plugin acted, if that is known." example:"user 12"`
+	OnBehalfOf     string        `json:"onBehalfOf,omitempty" doc:"Origin of the request that the plugin was handling, if known." example:"user 12"`
 	IP             string        `json:"ip,omitempty" doc:"Address of the caller." example:"192.0.2.1"`
 	NodeID         string        `json:"nodeId" doc:"Node that served the request." example:"node1"`
 	RequestID      string        `json:"requestId,omitempty" doc:"Id of the request, as in the header X-Request-Id." example:"JBSWY3DPEHPK3PXP"`
 	Operation      string        `json:"operation" doc:"Id of the operation." example:"updateUsers"`
 	TargetIDs      []string      `json:"targetIds" doc:"Ids that the request named or changed." example:"[\"12\"]"`
-	Params         any           `json:"params,omitempty" doc:"Parameters of the request, with secrets masked; absent if the changes tell all."`
+	Params         any           `json:"params,omitempty" doc:"Parameters of the request, with secrets masked; absent if the changes include them."`
 	Changes        []AuditChange `json:"changes,omitempty" doc:"What changed in the database."`
-	OmittedChanges int64         `json:"omittedChanges,omitempty" doc:"How many more changes there were." example:"0"`
+	OmittedChanges int64         `json:"omittedChanges,omitempty" doc:"Number of changes that are omitted." example:"0"`
 	Code           int32         `json:"code" doc:"Status code of the answer." example:"1000"`
 	Status         int32         `json:"status" doc:"HTTP status of the answer." example:"200"`
-	Reason         string        `json:"reason,omitempty" doc:"Why it was not done." example:"the permission USER_UPDATE is needed"`
+	Reason         string        `json:"reason,omitempty" doc:"Why it was not executed." example:"the permission USER_UPDATE is needed"`
 }
 
 // AuditChange is what a request did to one record.
 type AuditChange struct {
 	Record string         `json:"record" doc:"Kind of the record." example:"user"`
-	Action string         `json:"action" enum:"CREATE,UPDATE,DELETE" doc:"What happened to it." example:"UPDATE"`
+	Action string         `json:"action" enum:"CREATE,UPDATE,DELETE" doc:"Kind of change." example:"UPDATE"`
 	Key    map[string]any `json:"key,omitempty" doc:"What identifies the record."`
 	Before map[string]any `json:"before,omitempty" doc:"Values before the change, with secrets masked."`
 	After  map[string]any `json:"after,omitempty" doc:"Values after the change, with secrets masked."`

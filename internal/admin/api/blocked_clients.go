@@ -73,7 +73,7 @@ func parseIPs(texts []string) ([]netip.Addr, error) {
 // blockedIPCreation is the body of POST /blocked-clients/ips.
 type blockedIPCreation struct {
 	IDs                 []string `json:"ids" uniqueItems:"true" doc:"IPv4 or IPv6 addresses without zone." example:"[\"203.0.113.7\"]"`
-	BlockDurationMillis int64    `json:"blockDurationMillis,omitempty" doc:"How long to block them; not positive: nothing happens." example:"600000"`
+	BlockDurationMillis int64    `json:"blockDurationMillis,omitempty" doc:"Duration of the block; if it is not positive, nothing happens." example:"600000"`
 }
 
 type blockedIPCreationInput struct{ Body blockedIPCreation }
@@ -165,7 +165,7 @@ func newBlockedUser(e blocklist.Entry[int64]) BlockedUser {
 // blockedUserCreation is the body of POST /blocked-clients/users.
 type blockedUserCreation struct {
 	IDs                 []int64 `json:"ids,omitempty" uniqueItems:"true" doc:"Ids of users; absent: nothing happens." example:"[1]"`
-	BlockDurationMillis int64   `json:"blockDurationMillis,omitempty" doc:"How long to block them; not positive: nothing happens." example:"600000"`
+	BlockDurationMillis int64   `json:"blockDurationMillis,omitempty" doc:"Duration of the block; if it is not positive, nothing happens." example:"600000"`
 }
 
 type blockedUserCreationInput struct{ Body blockedUserCreation }

@@ -49,7 +49,7 @@ func memberOperations(c *cluster.Cluster) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "createLeader", Method: http.MethodPost, Path: "/cluster/members/leader", Tag: memberTag, Permission: permission.ClusterLeaderUpdate,
 			Summary: "Elect a leader",
-			Description: "Makes a node the leader. Without `id` the current leader stays if it still qualifies; otherwise the node with the highest priority leads. " +
+			Description: "Makes a node the leader. Without `id` the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. " +
 				"Only active, healthy service nodes that are eligible qualify.",
 			Errors: []apierr.Code{apierr.NonexistentMemberToBeLeader, apierr.NoQualifiedMemberToBeLeader, apierr.NotQualifiedMemberToBeLeader},
 		}, h.elect),
@@ -60,16 +60,16 @@ func memberOperations(c *cluster.Cluster) []*admin.Operation {
 // names, as callers of both exist.
 type Member struct {
 	Key              MemberKey     `json:"key" doc:"Which node it is."`
-	Zone             string        `json:"zone" doc:"Where it stands." example:"rack-1"`
-	Name             string        `json:"name" doc:"Its name for people." example:"first"`
+	Zone             string        `json:"zone" doc:"Its location." example:"rack-1"`
+	Name             string        `json:"name" doc:"Its display name." example:"first"`
 	NodeVersion      MemberVersion `json:"nodeVersion" doc:"The program that it runs."`
 	NodeType         string        `json:"nodeType" enum:"AI_SERVING,GATEWAY,SERVICE,MOCK" doc:"Its role." example:"SERVICE"`
-	IsSeed           bool          `json:"isSeed" doc:"Whether its record stays when it is silent."`
+	IsSeed           bool          `json:"isSeed" doc:"Whether its record is kept without heartbeats."`
 	Seed             bool          `json:"seed" doc:"The same as isSeed."`
 	RegistrationDate admin.Date    `json:"registrationDate" doc:"When it joined."`
-	IsLeaderEligible bool          `json:"isLeaderEligible" doc:"Whether it may lead."`
+	IsLeaderEligible bool          `json:"isLeaderEligible" doc:"Whether it may become leader."`
 	LeaderEligible   bool          `json:"leaderEligible" doc:"The same as isLeaderEligible."`
-	Priority         int32         `json:"priority" doc:"The highest number leads." example:"0"`
+	Priority         int32         `json:"priority" doc:"Priority in the election of the leader; the highest number wins." example:"0"`
 	MemberHost       string        `json:"memberHost" doc:"Its host." example:"10.0.0.5"`
 	MemberPort       int32         `json:"memberPort" doc:"Its port for other nodes; 0 as nodes meet at NATS." example:"0"`
 	AdminAPIAddress  string        `json:"adminApiAddress" doc:"Its admin interface." example:"http://10.0.0.5:8510"`
@@ -77,7 +77,7 @@ type Member struct {
 	TCPAddress       string        `json:"tcpAddress,omitempty" doc:"Its TCP address for clients." example:"10.0.0.5:11510"`
 	UDPAddress       string        `json:"udpAddress,omitempty" doc:"Its UDP address for clients." example:"10.0.0.5:12510"`
 	ProcessID        string        `json:"processId,omitempty" doc:"Id of its process: members with the same one share plugins, metrics and logs." example:"VQ3XJ5"`
-	Status           MemberStatus  `json:"status" doc:"How it is."`
+	Status           MemberStatus  `json:"status" doc:"Its state."`
 }
 
 // MemberKey identifies a node.
@@ -98,11 +98,11 @@ type MemberVersion struct {
 // MemberStatus is what changes about a node while it lives.
 type MemberStatus struct {
 	HasJoinedCluster  bool       `json:"hasJoinedCluster" doc:"Whether it takes part in the cluster."`
-	IsHealthy         bool       `json:"isHealthy" doc:"Whether it is well."`
+	IsHealthy         bool       `json:"isHealthy" doc:"Whether it is healthy."`
 	Healthy           bool       `json:"healthy" doc:"The same as isHealthy."`
-	IsActive          bool       `json:"isActive" doc:"Whether it takes new work."`
+	IsActive          bool       `json:"isActive" doc:"Whether it accepts new work."`
 	Active            bool       `json:"active" doc:"The same as isActive."`
-	LastHeartbeatDate admin.Date `json:"lastHeartbeatDate" doc:"When it was last heard of."`
+	LastHeartbeatDate admin.Date `json:"lastHeartbeatDate" doc:"Time of its last heartbeat."`
 }
 
 func newMember(m cluster.Member) Member {
@@ -128,22 +128,22 @@ func (h memberHandlers) query(context.Context, *admin.NoInput) ([]Member, error)
 // memberCreation is the body of POST /cluster/members.
 type memberCreation struct {
 	NodeID           string     `json:"nodeId" minLength:"1" maxLength:"64" doc:"Id of the node." example:"second-service"`
-	Zone             string     `json:"zone,omitempty" maxLength:"64" doc:"Where it stands." example:"rack-1"`
-	Name             string     `json:"name,omitempty" maxLength:"64" doc:"Its name for people." example:"second"`
+	Zone             string     `json:"zone,omitempty" maxLength:"64" doc:"Its location." example:"rack-1"`
+	Name             string     `json:"name,omitempty" maxLength:"64" doc:"Its display name." example:"second"`
 	NodeType         string     `json:"nodeType" enum:"AI_SERVING,GATEWAY,SERVICE,MOCK" doc:"Its role." example:"SERVICE"`
 	Version          string     `json:"version" doc:"Version of its program: major.minor.patch or major.minor.patch-SNAPSHOT." example:"1.0.0"`
-	IsSeed           bool       `json:"isSeed,omitempty" doc:"Whether its record stays when it is silent."`
-	IsLeaderEligible bool       `json:"isLeaderEligible,omitempty" doc:"Whether it may lead; service nodes only."`
+	IsSeed           bool       `json:"isSeed,omitempty" doc:"Whether its record is kept without heartbeats."`
+	IsLeaderEligible bool       `json:"isLeaderEligible,omitempty" doc:"Whether it may become leader; service nodes only."`
 	RegistrationDate admin.Date `json:"registrationDate,omitzero" doc:"When it joined; absent: now."`
-	Priority         int32      `json:"priority,omitempty" doc:"The highest number leads." example:"0"`
+	Priority         int32      `json:"priority,omitempty" doc:"Priority in the election of the leader; the highest number wins." example:"0"`
 	MemberHost       string     `json:"memberHost,omitempty" maxLength:"255" doc:"Its host." example:"10.0.0.6"`
 	MemberPort       int32      `json:"memberPort,omitempty" minimum:"0" maximum:"65535" doc:"Its port for other nodes."`
 	AdminAPIAddress  string     `json:"adminApiAddress,omitempty" maxLength:"2000" doc:"Its admin interface." example:"http://10.0.0.6:8510"`
 	WSAddress        string     `json:"wsAddress,omitempty" maxLength:"2000" doc:"Its WebSocket address for clients."`
 	TCPAddress       string     `json:"tcpAddress,omitempty" maxLength:"2000" doc:"Its TCP address for clients."`
 	UDPAddress       string     `json:"udpAddress,omitempty" maxLength:"2000" doc:"Its UDP address for clients."`
-	IsActive         bool       `json:"isActive,omitempty" doc:"Whether it takes new work."`
-	IsHealthy        bool       `json:"isHealthy,omitempty" doc:"Whether it is well."`
+	IsActive         bool       `json:"isActive,omitempty" doc:"Whether it accepts new work."`
+	IsHealthy        bool       `json:"isHealthy,omitempty" doc:"Whether it is healthy."`
 }
 
 type memberCreationInput struct{ Body memberCreation }
@@ -169,12 +169,12 @@ func (h memberHandlers) create(ctx context.Context, in *memberCreationInput) (ad
 
 // memberUpdate is the body of PUT /cluster/members.
 type memberUpdate struct {
-	Zone             *string `json:"zone,omitempty" maxLength:"64" doc:"Where it stands." example:"rack-2"`
-	Name             *string `json:"name,omitempty" maxLength:"64" doc:"Its name for people." example:"second"`
-	IsSeed           *bool   `json:"isSeed,omitempty" doc:"Whether its record stays when it is silent."`
-	IsLeaderEligible *bool   `json:"isLeaderEligible,omitempty" doc:"Whether it may lead; service nodes only."`
-	IsActive         *bool   `json:"isActive,omitempty" doc:"Whether it takes new work."`
-	Priority         *int32  `json:"priority,omitempty" doc:"The highest number leads." example:"5"`
+	Zone             *string `json:"zone,omitempty" maxLength:"64" doc:"Its location." example:"rack-2"`
+	Name             *string `json:"name,omitempty" maxLength:"64" doc:"Its display name." example:"second"`
+	IsSeed           *bool   `json:"isSeed,omitempty" doc:"Whether its record is kept without heartbeats."`
+	IsLeaderEligible *bool   `json:"isLeaderEligible,omitempty" doc:"Whether it may become leader; service nodes only."`
+	IsActive         *bool   `json:"isActive,omitempty" doc:"Whether it accepts new work."`
+	Priority         *int32  `json:"priority,omitempty" doc:"Priority in the election of the leader; the highest number wins." example:"5"`
 }
 
 type memberUpdateInput struct {

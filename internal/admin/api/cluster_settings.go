@@ -41,7 +41,7 @@ func settingOperations(s *setting.Settings) []*admin.Operation {
 			ID: "updateSettings", Method: http.MethodPut, Path: "/cluster/settings", Tag: settingTag, Permission: permission.ClusterSettingUpdate,
 			Summary: "Change settings",
 			Description: "Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. " +
-				"Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` takes back what was set. Every change makes a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
+				"Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` removes the value. Every change creates a revision; with `If-Match` the change is refused with 412 when the settings are at another one.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.update),
 		admin.Handle(admin.Operation{

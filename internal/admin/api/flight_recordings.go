@@ -74,10 +74,10 @@ func recordingOperations(r *recording.Recorder) []*admin.Operation {
 // FlightRecording is a recording as the interface returns it.
 type FlightRecording struct {
 	ID          int64       `json:"id" doc:"ID of the recording on its node." example:"1"`
-	State       string      `json:"state" enum:"NEW,DELAYED,RUNNING,STOPPED,CLOSED" doc:"Where it is in its life." example:"RUNNING"`
-	StartDate   *admin.Date `json:"startDate,omitempty" doc:"When it started; absent: it has not."`
-	CloseDate   *admin.Date `json:"closeDate,omitempty" doc:"When it stopped or was closed; absent: it has not."`
-	Description string      `json:"description,omitempty" doc:"What whoever made it wrote about it." example:"slow logins"`
+	State       string      `json:"state" enum:"NEW,DELAYED,RUNNING,STOPPED,CLOSED" doc:"State." example:"RUNNING"`
+	StartDate   *admin.Date `json:"startDate,omitempty" doc:"When it started; absent before."`
+	CloseDate   *admin.Date `json:"closeDate,omitempty" doc:"When it stopped or was closed; absent while it runs."`
+	Description string      `json:"description,omitempty" doc:"Description given by its creator." example:"slow logins"`
 }
 
 func newFlightRecording(i recording.Info) FlightRecording {
@@ -100,10 +100,10 @@ func (h recordingHandlers) query(_ context.Context, in *recordingQuery) ([]Fligh
 
 // flightRecordingCreation is the body of POST /flight-recordings.
 type flightRecordingCreation struct {
-	DurationSeconds int32             `json:"durationSeconds,omitempty" minimum:"0" doc:"After how many seconds it stops by itself; 0 or absent: never." example:"60"`
-	MaxAgeSeconds   int32             `json:"maxAgeSeconds,omitempty" minimum:"0" doc:"How many seconds back it reaches; 0 or absent: to its start." example:"3600"`
-	MaxSizeBytes    int32             `json:"maxSizeBytes,omitempty" minimum:"0" doc:"How many bytes it may have before its oldest chunks are dropped; 0 or absent: as many as all recordings may have." example:"100000000"`
-	DelaySeconds    int32             `json:"delaySeconds,omitempty" minimum:"0" doc:"After how many seconds it starts; 0 or absent: at once." example:"0"`
+	DurationSeconds int32             `json:"durationSeconds,omitempty" minimum:"0" doc:"Number of seconds after which it stops automatically; 0 or absent: never." example:"60"`
+	MaxAgeSeconds   int32             `json:"maxAgeSeconds,omitempty" minimum:"0" doc:"Number of seconds that it covers; 0 or absent: since its start." example:"3600"`
+	MaxSizeBytes    int32             `json:"maxSizeBytes,omitempty" minimum:"0" doc:"Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all recordings." example:"100000000"`
+	DelaySeconds    int32             `json:"delaySeconds,omitempty" minimum:"0" doc:"Number of seconds after which it starts; 0 or absent: immediately." example:"0"`
 	CustomSettings  map[string]string `json:"customSettings,omitempty" doc:"Settings of events, such as app.SqlTransaction#threshold, and template, which is default or profile."`
 	Description     string            `json:"description,omitempty" maxLength:"1000" doc:"Free text." example:"slow logins"`
 }

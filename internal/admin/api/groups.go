@@ -48,7 +48,7 @@ func groupOperations(s Service) []*admin.Operation {
 			},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.",
+			Summary: "Query groups", Description: "Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.",
 		}, groupFilter.filter, s.Groups.Find, s.Groups.FindPage, newGroup),
 		resource.Handle(r, admin.Operation{
 			ID: "queryGroupStatistics", Method: http.MethodGet, Path: "/groups/count", Permission: permission.GroupQuery, Deprecated: true,
@@ -59,7 +59,7 @@ func groupOperations(s Service) []*admin.Operation {
 		}, h.count),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update groups",
-			Description: "Changes groups. A new owner becomes a member if need be, and whoever was it becomes a plain member.\n\n" +
+			Description: "Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a plain member.\n\n" +
 				"With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role " +
 				"to own such a group. Groups that cannot be handed over count as matched, but not as modified.",
 			Errors: []apierr.Code{apierr.UpdateGroupToNonexistentGroupType, apierr.AddUserToGroupWithSizeLimitReached},
@@ -81,13 +81,13 @@ type Group struct {
 	Name                  *string        `json:"name,omitempty" doc:"Name." example:"Chess"`
 	Intro                 *string        `json:"intro,omitempty" doc:"Introduction." example:"We play on Fridays."`
 	Announcement          *string        `json:"announcement,omitempty" doc:"Announcement." example:"No game this week."`
-	MinimumScore          int32          `json:"minimumScore" doc:"What answers to the questions must be worth to join." example:"0"`
+	MinimumScore          int32          `json:"minimumScore" doc:"Points that are required to join." example:"0"`
 	CreationDate          admin.Date     `json:"creationDate" doc:"When it was created."`
 	DeletionDate          *admin.Date    `json:"deletionDate,omitempty" doc:"When it was logically deleted."`
 	LastUpdatedDate       admin.Date     `json:"lastUpdatedDate" doc:"When it was changed last."`
-	MuteEndDate           *admin.Date    `json:"muteEndDate,omitempty" doc:"Until when nobody may send messages."`
+	MuteEndDate           *admin.Date    `json:"muteEndDate,omitempty" doc:"Until when no member may send messages."`
 	IsActive              bool           `json:"isActive" doc:"Whether it is active."`
-	UserDefinedAttributes map[string]any `json:"userDefinedAttributes,omitempty" doc:"What the application keeps with it."`
+	UserDefinedAttributes map[string]any `json:"userDefinedAttributes,omitempty" doc:"Attributes that the application stores with it."`
 }
 
 func newGroup(g store.Group) Group {
@@ -136,12 +136,12 @@ type groupCreation struct {
 	Name            *string     `json:"name,omitempty" doc:"Name." example:"Chess"`
 	Intro           *string     `json:"intro,omitempty" doc:"Introduction." example:"We play on Fridays."`
 	Announcement    *string     `json:"announcement,omitempty" doc:"Announcement." example:"No game this week."`
-	MinimumScore    int32       `json:"minimumScore,omitempty" minimum:"0" doc:"What answers to the questions must be worth to join." example:"0"`
+	MinimumScore    int32       `json:"minimumScore,omitempty" minimum:"0" doc:"Points that are required to join." example:"0"`
 	CreationDate    *admin.Date `json:"creationDate,omitempty" doc:"When it was created, not in the future; absent: now."`
 	DeletionDate    *admin.Date `json:"deletionDate,omitempty" doc:"When it was deleted, not in the future and not before its creation."`
 	LastUpdatedDate *admin.Date `json:"lastUpdatedDate,omitempty" doc:"Accepted and ignored: the server sets it."`
-	MuteEndDate     *admin.Date `json:"muteEndDate,omitempty" doc:"Until when nobody may send messages."`
-	IsActive        *bool       `json:"isActive,omitempty" doc:"Whether it is active; absent: as the settings say." example:"true"`
+	MuteEndDate     *admin.Date `json:"muteEndDate,omitempty" doc:"Until when no member may send messages."`
+	IsActive        *bool       `json:"isActive,omitempty" doc:"Whether it is active; absent: the configured default." example:"true"`
 }
 
 func (h groupHandlers) create(ctx context.Context, b groupCreation) (Group, error) {
@@ -209,14 +209,14 @@ type groupUpdate struct {
 	Name              *string     `json:"name,omitempty" doc:"New name." example:"Chess"`
 	Intro             *string     `json:"intro,omitempty" doc:"New introduction." example:"We play on Fridays."`
 	Announcement      *string     `json:"announcement,omitempty" doc:"New announcement." example:"No game this week."`
-	MinimumScore      *int32      `json:"minimumScore,omitempty" minimum:"0" doc:"What answers to the questions must be worth to join." example:"0"`
+	MinimumScore      *int32      `json:"minimumScore,omitempty" minimum:"0" doc:"Points that are required to join." example:"0"`
 	IsActive          *bool       `json:"isActive,omitempty" doc:"Whether it is active." example:"true"`
 	CreationDate      *admin.Date `json:"creationDate,omitempty" doc:"New creation date, not in the future."`
 	DeletionDate      *admin.Date `json:"deletionDate,omitempty" doc:"New deletion date, not in the future and not before the creation."`
 	LastUpdatedDate   *admin.Date `json:"lastUpdatedDate,omitempty" doc:"Accepted and ignored: the server sets it."`
-	MuteEndDate       *admin.Date `json:"muteEndDate,omitempty" doc:"Until when nobody may send messages."`
-	SuccessorID       *int64      `json:"successorId,omitempty" doc:"Id of the member to hand the groups over to; other fields mean nothing then." example:"2"`
-	QuitAfterTransfer bool        `json:"quitAfterTransfer,omitempty" doc:"Whether whoever was the owner leaves the groups."`
+	MuteEndDate       *admin.Date `json:"muteEndDate,omitempty" doc:"Until when no member may send messages."`
+	SuccessorID       *int64      `json:"successorId,omitempty" doc:"Id of the member to whom the ownership is transferred; other fields are ignored then." example:"2"`
+	QuitAfterTransfer bool        `json:"quitAfterTransfer,omitempty" doc:"Whether the previous owner leaves the groups."`
 }
 
 func (h groupHandlers) update(ctx context.Context, ids []int64, b groupUpdate) (store.UpdateResult, error) {

@@ -25,11 +25,11 @@ func groupBlocklistOperations(blocklist *group.Blocklist) []*admin.Operation {
 	}
 	return concat(
 		resource.Create(r, admin.Operation{
-			Summary: "Block a user of a group", Description: "Keeps a user out of a group. A member stays one.",
+			Summary: "Block a user of a group", Description: "Blocks a user in a group. If the user is a member, the membership is not affected.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query blocked users of groups", Description: "Returns blocked users in the order of group and user, or of the first date that is asked for.",
+			Summary: "Query blocked users of groups", Description: "Returns blocked users in the order of group and user, or of the first date in the query.",
 		}, groupBlockedUserFilter.filter, blocklist.Find, blocklist.FindPage, newGroupBlockedUser),
 		resource.Update(r, admin.Operation{
 			Summary: "Update blocked users of groups", Description: "Changes when, and by whom, users were blocked.",

@@ -27,16 +27,16 @@ func groupInvitationOperations(invitations *group.Invitations) []*admin.Operatio
 	}
 	return concat(
 		resource.Create(r, admin.Operation{
-			Summary: "Create an invitation to a group", Description: "Stores an invitation. Nobody joins a group by it, whatever its status is.",
+			Summary: "Create an invitation to a group", Description: "Stores an invitation. It adds no member to the group, regardless of its status.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.",
+			Summary: "Query invitations to groups", Description: "Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.",
 		}, groupInvitationFilter.filter, invitations.Find, invitations.FindPage, newGroupInvitation),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update invitations to groups",
 			Description: "Changes invitations. The response date changes only with the status: an answer has one, anything else has none. " +
-				"Nobody joins a group by it.",
+				"It adds no member to a group.",
 		}, h.update),
 		resource.DeleteByIDOrAll(r, admin.Operation{
 			Summary: "Delete invitations to groups", Description: "Deletes invitations.",
@@ -56,11 +56,11 @@ type GroupInvitation struct {
 	GroupID        int64         `json:"groupId" doc:"Id of the group." example:"1"`
 	InviterID      int64         `json:"inviterId" doc:"Id of the user who invites." example:"1"`
 	InviteeID      int64         `json:"inviteeId" doc:"Id of the user who is invited." example:"2"`
-	Content        string        `json:"content" doc:"What the inviter says." example:"Join us!"`
-	Status         requestStatus `json:"status" doc:"What became of it."`
+	Content        string        `json:"content" doc:"Content of the invitation." example:"Join us!"`
+	Status         requestStatus `json:"status" doc:"Status."`
 	CreationDate   admin.Date    `json:"creationDate" doc:"When it was made."`
 	ResponseDate   *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered."`
-	Reason         *string       `json:"reason,omitempty" doc:"What the invitee answered." example:"No time."`
+	Reason         *string       `json:"reason,omitempty" doc:"Reason in the response of the invitee." example:"No time."`
 	ExpirationDate *admin.Date   `json:"expirationDate,omitempty" doc:"Until when it can be answered."`
 }
 
@@ -73,12 +73,12 @@ func newGroupInvitation(v group.Invitation) GroupInvitation {
 
 // groupInvitationCreation is the body of POST /groups/invitations.
 type groupInvitationCreation struct {
-	ID           *int64        `json:"id,omitempty" doc:"Id; absent: made up." example:"1"`
+	ID           *int64        `json:"id,omitempty" doc:"Id; absent: generated." example:"1"`
 	GroupID      int64         `json:"groupId" doc:"Id of the group." example:"1"`
 	InviterID    int64         `json:"inviterId" doc:"Id of the user who invites." example:"1"`
 	InviteeID    int64         `json:"inviteeId" doc:"Id of the user who is invited." example:"2"`
-	Content      string        `json:"content,omitempty" doc:"What the inviter says." example:"Join us!"`
-	Status       requestStatus `json:"status,omitempty" doc:"What became of it; absent: PENDING."`
+	Content      string        `json:"content,omitempty" doc:"Content of the invitation." example:"Join us!"`
+	Status       requestStatus `json:"status,omitempty" doc:"Status; absent: PENDING."`
 	CreationDate *admin.Date   `json:"creationDate,omitempty" doc:"When it was made, not in the future; absent: now."`
 	ResponseDate *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered, not in the future."`
 }
@@ -96,13 +96,13 @@ type groupInvitationFilter struct {
 	GroupIDs            []int64         `query:"groupIds" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
 	InviterIDs          []int64         `query:"inviterIds" uniqueItems:"true" doc:"Ids of users who invite." example:"[1]"`
 	InviteeIDs          []int64         `query:"inviteeIds" uniqueItems:"true" doc:"Ids of users who are invited." example:"[2]"`
-	Statuses            []requestStatus `query:"statuses" uniqueItems:"true" doc:"What became of them."`
+	Statuses            []requestStatus `query:"statuses" uniqueItems:"true" doc:"Statuses."`
 	CreationDateStart   *admin.Date     `query:"creationDateStart" doc:"Earliest creation date."`
 	CreationDateEnd     *admin.Date     `query:"creationDateEnd" doc:"Date before which they were made."`
 	ResponseDateStart   *admin.Date     `query:"responseDateStart" doc:"Earliest response date."`
 	ResponseDateEnd     *admin.Date     `query:"responseDateEnd" doc:"Date before which they were answered."`
-	ExpirationDateStart *admin.Date     `query:"expirationDateStart" doc:"Earliest expiration date; means nothing if invitations do not expire."`
-	ExpirationDateEnd   *admin.Date     `query:"expirationDateEnd" doc:"Date before which they expire; means nothing if invitations do not expire."`
+	ExpirationDateStart *admin.Date     `query:"expirationDateStart" doc:"Earliest expiration date; ignored if invitations do not expire."`
+	ExpirationDateEnd   *admin.Date     `query:"expirationDateEnd" doc:"Date before which they expire; ignored if invitations do not expire."`
 }
 
 func (f groupInvitationFilter) filter() (group.InvitationFilter, error) {
@@ -123,8 +123,8 @@ type groupInvitationUpdate struct {
 	GroupID      *int64         `json:"groupId,omitempty" doc:"Id of the group." example:"1"`
 	InviterID    *int64         `json:"inviterId,omitempty" doc:"Id of the user who invites." example:"1"`
 	InviteeID    *int64         `json:"inviteeId,omitempty" doc:"Id of the user who is invited." example:"2"`
-	Content      *string        `json:"content,omitempty" doc:"What the inviter says." example:"Join us!"`
-	Status       *requestStatus `json:"status,omitempty" doc:"What became of it."`
+	Content      *string        `json:"content,omitempty" doc:"Content of the invitation." example:"Join us!"`
+	Status       *requestStatus `json:"status,omitempty" doc:"Status."`
 	CreationDate *admin.Date    `json:"creationDate,omitempty" doc:"When it was made, not in the future."`
 	ResponseDate *admin.Date    `json:"responseDate,omitempty" doc:"When it was answered, not in the future; needs a status, and is now if absent."`
 }

@@ -25,16 +25,16 @@ func groupJoinRequestOperations(joinRequests *group.JoinRequests) []*admin.Opera
 	}
 	return concat(
 		resource.Create(r, admin.Operation{
-			Summary: "Create a request to join a group", Description: "Stores a join request. Nobody joins a group by it, whatever its status is.",
+			Summary: "Create a request to join a group", Description: "Stores a join request. It adds no member to the group, regardless of its status.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query requests to join groups", Description: "Returns join requests in the order of their ids, or of the first date that is asked for. A pending request that is too old counts as expired.",
+			Summary: "Query requests to join groups", Description: "Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.",
 		}, groupJoinRequestFilter.filter, joinRequests.Find, joinRequests.FindPage, newGroupJoinRequest),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update requests to join groups",
 			Description: "Changes join requests. The response date changes only with the status: an answer has one, anything else has none. " +
-				"Nobody joins a group by it.",
+				"It adds no member to a group.",
 		}, h.update),
 		resource.DeleteByIDOrAll(r, admin.Operation{
 			Summary: "Delete requests to join groups", Description: "Deletes join requests.",
@@ -45,8 +45,8 @@ func groupJoinRequestOperations(joinRequests *group.JoinRequests) []*admin.Opera
 // GroupJoinRequest is a join request as the interface returns it.
 type GroupJoinRequest struct {
 	ID             int64         `json:"id" doc:"Id." example:"1234567890123456789"`
-	Content        string        `json:"content" doc:"What the requester says." example:"May I?"`
-	Status         requestStatus `json:"status" doc:"What became of it."`
+	Content        string        `json:"content" doc:"Content of the request." example:"May I?"`
+	Status         requestStatus `json:"status" doc:"Status."`
 	CreationDate   admin.Date    `json:"creationDate" doc:"When it was made."`
 	ResponseDate   *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered."`
 	Reason         *string       `json:"reason,omitempty" doc:"What the responder answered." example:"Welcome."`
@@ -65,12 +65,12 @@ func newGroupJoinRequest(v group.JoinRequest) GroupJoinRequest {
 
 // groupJoinRequestCreation is the body of POST /groups/join-requests.
 type groupJoinRequestCreation struct {
-	ID             *int64        `json:"id,omitempty" doc:"Id; absent: made up." example:"1"`
+	ID             *int64        `json:"id,omitempty" doc:"Id; absent: generated." example:"1"`
 	GroupID        int64         `json:"groupId" doc:"Id of the group." example:"1"`
 	RequesterID    int64         `json:"requesterId" doc:"Id of the user who wants to join." example:"2"`
 	ResponderID    int64         `json:"responderId" doc:"Id of the user who answers." example:"1"`
-	Content        string        `json:"content,omitempty" doc:"What the requester says." example:"May I?"`
-	Status         requestStatus `json:"status,omitempty" doc:"What became of it; absent: PENDING."`
+	Content        string        `json:"content,omitempty" doc:"Content of the request." example:"May I?"`
+	Status         requestStatus `json:"status,omitempty" doc:"Status; absent: PENDING."`
 	CreationDate   *admin.Date   `json:"creationDate,omitempty" doc:"When it was made, not in the future; absent: now."`
 	ResponseDate   *admin.Date   `json:"responseDate,omitempty" doc:"When it was answered, not in the future; kept only of an answered request, and now if absent."`
 	ResponseReason *string       `json:"responseReason,omitempty" doc:"What the responder answered; returned as reason." example:"Welcome."`
@@ -89,13 +89,13 @@ type groupJoinRequestFilter struct {
 	GroupIDs            []int64         `query:"groupIds" uniqueItems:"true" doc:"Ids of groups." example:"[1]"`
 	RequesterIDs        []int64         `query:"requesterIds" uniqueItems:"true" doc:"Ids of users who want to join." example:"[2]"`
 	ResponderIDs        []int64         `query:"responderIds" uniqueItems:"true" doc:"Ids of users who answer." example:"[1]"`
-	Statuses            []requestStatus `query:"statuses" uniqueItems:"true" doc:"What became of them."`
+	Statuses            []requestStatus `query:"statuses" uniqueItems:"true" doc:"Statuses."`
 	CreationDateStart   *admin.Date     `query:"creationDateStart" doc:"Earliest creation date."`
 	CreationDateEnd     *admin.Date     `query:"creationDateEnd" doc:"Date before which they were made."`
 	ResponseDateStart   *admin.Date     `query:"responseDateStart" doc:"Earliest response date."`
 	ResponseDateEnd     *admin.Date     `query:"responseDateEnd" doc:"Date before which they were answered."`
-	ExpirationDateStart *admin.Date     `query:"expirationDateStart" doc:"Earliest expiration date; means nothing if join requests do not expire."`
-	ExpirationDateEnd   *admin.Date     `query:"expirationDateEnd" doc:"Date before which they expire; means nothing if join requests do not expire."`
+	ExpirationDateStart *admin.Date     `query:"expirationDateStart" doc:"Earliest expiration date; ignored if join requests do not expire."`
+	ExpirationDateEnd   *admin.Date     `query:"expirationDateEnd" doc:"Date before which they expire; ignored if join requests do not expire."`
 }
 
 func (f groupJoinRequestFilter) filter() (group.JoinRequestFilter, error) {
@@ -116,8 +116,8 @@ type groupJoinRequestUpdate struct {
 	GroupID      *int64         `json:"groupId,omitempty" doc:"Id of the group." example:"1"`
 	RequesterID  *int64         `json:"requesterId,omitempty" doc:"Id of the user who wants to join." example:"2"`
 	ResponderID  *int64         `json:"responderId,omitempty" doc:"Id of the user who answers." example:"1"`
-	Content      *string        `json:"content,omitempty" doc:"What the requester says." example:"May I?"`
-	Status       *requestStatus `json:"status,omitempty" doc:"What became of it."`
+	Content      *string        `json:"content,omitempty" doc:"Content of the request." example:"May I?"`
+	Status       *requestStatus `json:"status,omitempty" doc:"Status."`
 	CreationDate *admin.Date    `json:"creationDate,omitempty" doc:"When it was made, not in the future."`
 	ResponseDate *admin.Date    `json:"responseDate,omitempty" doc:"When it was answered, not in the future; needs a status, and is now if absent."`
 }

@@ -30,14 +30,14 @@ func groupMemberOperations(members *group.Members) []*admin.Operation {
 		resource.Create(r, admin.Operation{
 			Summary: "Add a member to a group",
 			Description: "Adds a member to a group that exists and has fewer members than its type allows. " +
-				"A group has one owner, who is changed with `PUT /groups`.",
+				"A group has one owner; change the owner with `PUT /groups`.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey, apierr.AddUserToGroupWithSizeLimitReached},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			EmptyIsOK: true, Summary: "Query members of groups", Description: "Returns members in the order of group and user, or of the first date that is asked for.",
+			EmptyIsOK: true, Summary: "Query members of groups", Description: "Returns members in the order of group and user, or of the first date in the query.",
 		}, groupMemberFilter.filter, members.Find, members.FindPage, newGroupMember),
 		resource.Update(r, admin.Operation{
-			Summary: "Update members of groups", Description: "Changes members. Who is the owner is changed with `PUT /groups`.",
+			Summary: "Update members of groups", Description: "Changes members. Change the owner with `PUT /groups`.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{
 			Summary: "Remove members from groups",
@@ -82,8 +82,8 @@ func (givenMemberRole) Schema(huma.Registry) *huma.Schema {
 // GroupMember is a member of a group as the interface returns it.
 type GroupMember struct {
 	Key         GroupUserKey    `json:"key" doc:"Group and user."`
-	Name        *string         `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
-	Role        groupMemberRole `json:"role" doc:"What the member may do."`
+	Name        *string         `json:"name,omitempty" doc:"Name of the member in the group." example:"Alice"`
+	Role        groupMemberRole `json:"role" doc:"Role of the member."`
 	JoinDate    admin.Date      `json:"joinDate" doc:"When the member joined."`
 	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
 }
@@ -96,8 +96,8 @@ func newGroupMember(m store.GroupMember) GroupMember {
 type groupMemberCreation struct {
 	GroupID     int64           `json:"groupId" doc:"Id of the group." example:"1"`
 	UserID      int64           `json:"userId" doc:"Id of the user, who need not exist." example:"2"`
-	Role        givenMemberRole `json:"role" doc:"What the member may do; not OWNER."`
-	Name        *string         `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
+	Role        givenMemberRole `json:"role" doc:"Role of the member; not OWNER."`
+	Name        *string         `json:"name,omitempty" doc:"Name of the member in the group." example:"Alice"`
 	JoinDate    *admin.Date     `json:"joinDate,omitempty" doc:"When the member joined, not in the future; absent: now."`
 	MuteEndDate *admin.Date     `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
 }
@@ -133,8 +133,8 @@ func (f groupMemberFilter) filter() (store.GroupMemberFilter, error) {
 
 // groupMemberUpdate is the body of PUT /groups/members.
 type groupMemberUpdate struct {
-	Name        *string          `json:"name,omitempty" doc:"What the group calls the member." example:"Alice"`
-	Role        *groupMemberRole `json:"role,omitempty" doc:"What the member may do; nobody becomes or ceases to be the owner."`
+	Name        *string          `json:"name,omitempty" doc:"Name of the member in the group." example:"Alice"`
+	Role        *groupMemberRole `json:"role,omitempty" doc:"Role of the member; the owner cannot be changed here."`
 	JoinDate    *admin.Date      `json:"joinDate,omitempty" doc:"When the member joined, not in the future."`
 	MuteEndDate *admin.Date      `json:"muteEndDate,omitempty" doc:"Until when the member may not send messages."`
 }

@@ -42,9 +42,9 @@ func groupQuestionOperations(questions *group.Questions) []*admin.Operation {
 type GroupQuestion struct {
 	ID       int64    `json:"id" doc:"Id." example:"1234567890123456789"`
 	GroupID  int64    `json:"groupId" doc:"Id of the group." example:"1"`
-	Question string   `json:"question" doc:"What is asked." example:"Who moves first?"`
-	Answers  []string `json:"answers" doc:"Right answers." example:"[\"White\"]"`
-	Score    int32    `json:"score" doc:"What a right answer is worth." example:"10"`
+	Question string   `json:"question" doc:"Question." example:"Who moves first?"`
+	Answers  []string `json:"answers" doc:"Correct answers." example:"[\"White\"]"`
+	Score    int32    `json:"score" doc:"Points for a correct answer." example:"10"`
 }
 
 func newGroupQuestion(q store.GroupQuestion) GroupQuestion {
@@ -54,9 +54,9 @@ func newGroupQuestion(q store.GroupQuestion) GroupQuestion {
 // groupQuestionCreation is the body of POST /groups/questions.
 type groupQuestionCreation struct {
 	GroupID  int64    `json:"groupId" doc:"Id of the group, which need not exist." example:"1"`
-	Question string   `json:"question" doc:"What is asked." example:"Who moves first?"`
-	Answers  []string `json:"answers" uniqueItems:"true" minItems:"1" doc:"Right answers." example:"[\"White\"]"`
-	Score    int32    `json:"score" minimum:"0" doc:"What a right answer is worth." example:"10"`
+	Question string   `json:"question" doc:"Question." example:"Who moves first?"`
+	Answers  []string `json:"answers" uniqueItems:"true" minItems:"1" doc:"Correct answers." example:"[\"White\"]"`
+	Score    int32    `json:"score" minimum:"0" doc:"Points for a correct answer." example:"10"`
 }
 
 func (h groupQuestionHandlers) create(ctx context.Context, b groupQuestionCreation) (GroupQuestion, error) {
@@ -75,10 +75,10 @@ func (f groupQuestionFilter) filter() (store.GroupQuestionFilter, error) {
 
 // groupQuestionUpdate is the body of PUT /groups/questions.
 type groupQuestionUpdate struct {
-	GroupID  *int64    `json:"groupId,omitempty" doc:"Id of the group that asks from now on." example:"1"`
-	Question *string   `json:"question,omitempty" doc:"What is asked." example:"Who moves first?"`
-	Answers  *[]string `json:"answers,omitempty" uniqueItems:"true" minItems:"1" doc:"Right answers." example:"[\"White\"]"`
-	Score    *int32    `json:"score,omitempty" minimum:"0" doc:"What a right answer is worth." example:"10"`
+	GroupID  *int64    `json:"groupId,omitempty" doc:"Id of the new group of the question." example:"1"`
+	Question *string   `json:"question,omitempty" doc:"Question." example:"Who moves first?"`
+	Answers  *[]string `json:"answers,omitempty" uniqueItems:"true" minItems:"1" doc:"Correct answers." example:"[\"White\"]"`
+	Score    *int32    `json:"score,omitempty" minimum:"0" doc:"Points for a correct answer." example:"10"`
 }
 
 func (h groupQuestionHandlers) update(ctx context.Context, ids []int64, b groupQuestionUpdate) (store.UpdateResult, error) {

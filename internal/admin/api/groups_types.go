@@ -66,13 +66,13 @@ func (groupUpdateStrategy) Schema(huma.Registry) *huma.Schema {
 type GroupType struct {
 	ID                       int64                   `json:"id" doc:"Id; 0 is the default type." example:"0"`
 	Name                     string                  `json:"name" doc:"Name." example:"DEFAULT"`
-	GroupSizeLimit           int32                   `json:"groupSizeLimit" doc:"How many members a group may have." example:"500"`
-	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may bring users into a group and whether these must agree."`
-	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users get into a group by themselves."`
+	GroupSizeLimit           int32                   `json:"groupSizeLimit" doc:"Maximum number of members of a group." example:"500"`
+	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may invite users to a group and whether these must accept."`
+	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users can join a group themselves."`
 	GroupInfoUpdateStrategy  groupUpdateStrategy     `json:"groupInfoUpdateStrategy" doc:"Who may change a group."`
-	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change what a group says of its members."`
-	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether those who are not members may send messages."`
-	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change what the group says of them."`
+	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change the information about members of a group."`
+	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether users who are not members may send messages."`
+	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change their own information in the group."`
 	EnableReadReceipt        bool                    `json:"enableReadReceipt" doc:"Whether members see who has read messages."`
 	MessageEditable          bool                    `json:"messageEditable" doc:"Whether senders may change their messages."`
 }
@@ -88,13 +88,13 @@ func newGroupType(t store.GroupType) GroupType {
 // groupTypeCreation is the body of POST /groups/types.
 type groupTypeCreation struct {
 	Name                     string                  `json:"name" minLength:"1" pattern:"^\\S*$" doc:"Name." example:"CLUB"`
-	GroupSizeLimit           int32                   `json:"groupSizeLimit" minimum:"1" doc:"How many members a group may have." example:"500"`
-	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may bring users into a group and whether these must agree."`
-	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users get into a group by themselves."`
+	GroupSizeLimit           int32                   `json:"groupSizeLimit" minimum:"1" doc:"Maximum number of members of a group." example:"500"`
+	InvitationStrategy       groupInvitationStrategy `json:"invitationStrategy" doc:"Who may invite users to a group and whether these must accept."`
+	JoinStrategy             groupJoinStrategy       `json:"joinStrategy" doc:"How users can join a group themselves."`
 	GroupInfoUpdateStrategy  groupUpdateStrategy     `json:"groupInfoUpdateStrategy" doc:"Who may change a group."`
-	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change what a group says of its members."`
-	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether those who are not members may send messages."`
-	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change what the group says of them."`
+	MemberInfoUpdateStrategy groupUpdateStrategy     `json:"memberInfoUpdateStrategy" doc:"Who may change the information about members of a group."`
+	GuestSpeakable           bool                    `json:"guestSpeakable" doc:"Whether users who are not members may send messages."`
+	SelfInfoUpdatable        bool                    `json:"selfInfoUpdatable" doc:"Whether members may change their own information in the group."`
 	EnableReadReceipt        bool                    `json:"enableReadReceipt" doc:"Whether members see who has read messages."`
 	MessageEditable          bool                    `json:"messageEditable" doc:"Whether senders may change their messages."`
 }
@@ -115,13 +115,13 @@ func (h groupTypeHandlers) create(ctx context.Context, b groupTypeCreation) (Gro
 // groupTypeUpdate is the body of PUT /groups/types.
 type groupTypeUpdate struct {
 	Name                     *string                  `json:"name,omitempty" minLength:"1" pattern:"^\\S*$" doc:"New name." example:"CLUB"`
-	GroupSizeLimit           *int32                   `json:"groupSizeLimit,omitempty" minimum:"1" doc:"How many members a group may have." example:"500"`
-	InvitationStrategy       *groupInvitationStrategy `json:"invitationStrategy,omitempty" doc:"Who may bring users into a group and whether these must agree."`
-	JoinStrategy             *groupJoinStrategy       `json:"joinStrategy,omitempty" doc:"How users get into a group by themselves."`
+	GroupSizeLimit           *int32                   `json:"groupSizeLimit,omitempty" minimum:"1" doc:"Maximum number of members of a group." example:"500"`
+	InvitationStrategy       *groupInvitationStrategy `json:"invitationStrategy,omitempty" doc:"Who may invite users to a group and whether these must accept."`
+	JoinStrategy             *groupJoinStrategy       `json:"joinStrategy,omitempty" doc:"How users can join a group themselves."`
 	GroupInfoUpdateStrategy  *groupUpdateStrategy     `json:"groupInfoUpdateStrategy,omitempty" doc:"Who may change a group."`
-	MemberInfoUpdateStrategy *groupUpdateStrategy     `json:"memberInfoUpdateStrategy,omitempty" doc:"Who may change what a group says of its members."`
-	GuestSpeakable           *bool                    `json:"guestSpeakable,omitempty" doc:"Whether those who are not members may send messages."`
-	SelfInfoUpdatable        *bool                    `json:"selfInfoUpdatable,omitempty" doc:"Whether members may change what the group says of them."`
+	MemberInfoUpdateStrategy *groupUpdateStrategy     `json:"memberInfoUpdateStrategy,omitempty" doc:"Who may change the information about members of a group."`
+	GuestSpeakable           *bool                    `json:"guestSpeakable,omitempty" doc:"Whether users who are not members may send messages."`
+	SelfInfoUpdatable        *bool                    `json:"selfInfoUpdatable,omitempty" doc:"Whether members may change their own information in the group."`
 	EnableReadReceipt        *bool                    `json:"enableReadReceipt,omitempty" doc:"Whether members see who has read messages."`
 	MessageEditable          *bool                    `json:"messageEditable,omitempty" doc:"Whether senders may change their messages."`
 }

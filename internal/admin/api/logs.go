@@ -70,7 +70,7 @@ func (h logHandlers) paths(context.Context, *admin.NoInput) ([]string, error) {
 type logTail struct {
 	logPath
 	Lines  int32 `query:"lines" default:"100" minimum:"0" maximum:"10000" doc:"How many of the last lines to begin with."`
-	Follow bool  `query:"follow" default:"false" doc:"Whether to go on with the lines that are written from now on."`
+	Follow bool  `query:"follow" default:"false" doc:"Whether to continue with new lines."`
 }
 
 // keepAliveInterval keeps proxies from closing a stream of a quiet log.

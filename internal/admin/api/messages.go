@@ -57,7 +57,7 @@ func messageOperations(s Service) []*admin.Operation {
 		}, h.count),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update messages",
-			Description: "Changes messages. What is absent stays as it is. For each message that is recalled, a system message goes to its target: " +
+			Description: "Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: " +
 				"its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{
@@ -82,7 +82,7 @@ type Message struct {
 	SenderIPV6       []byte      `json:"senderIpV6,omitempty" doc:"IPv6 address of the sender as 16 bytes." example:"IAENuAAAAAAAAAAAAAAAAQ=="`
 	TargetID         int64       `json:"targetId" doc:"Id of the group or user who got the message." example:"2"`
 	Records          [][]byte    `json:"records,omitempty" doc:"What applications attached to the message."`
-	BurnAfter        *int32      `json:"burnAfter,omitempty" doc:"After how many seconds readers shall forget the message." example:"60"`
+	BurnAfter        *int32      `json:"burnAfter,omitempty" doc:"Number of seconds after which readers should delete the message." example:"60"`
 	ReferenceID      *int64      `json:"referenceId,omitempty" doc:"Id of the message that was forwarded." example:"1234567890123456788"`
 	SequenceID       *int32      `json:"sequenceId,omitempty" doc:"Number of the message in its conversation." example:"1"`
 	PreMessageID     *int64      `json:"preMessageId,omitempty" doc:"Id of the message before it." example:"1234567890123456787"`
@@ -110,14 +110,14 @@ func newMessage(m store.Message) Message {
 type messageCreation struct {
 	ID               *int64   `json:"id,omitempty" doc:"Id; absent: generated." example:"1234567890123456789"`
 	IsGroupMessage   bool     `json:"isGroupMessage" doc:"Whether the target is a group." example:"false"`
-	IsSystemMessage  bool     `json:"isSystemMessage" doc:"Whether it is a message of the server, which nobody needs to allow." example:"false"`
+	IsSystemMessage  bool     `json:"isSystemMessage" doc:"Whether it is a message of the server, for which no permission of the users is needed." example:"false"`
 	Text             *string  `json:"text,omitempty" doc:"Text. How long it may be is set by app.service.message.max-text-limit, in UTF-16 units. Text and records must not both be empty." example:"Hello!"`
 	Records          [][]byte `json:"records,omitempty" doc:"What applications attach to the message, in Base64. How big it may be is set by app.service.message.max-records-size-bytes."`
 	SenderID         *int64   `json:"senderId,omitempty" doc:"Id of the sender, not 0; only a system message may have none." example:"1"`
 	SenderIP         string   `json:"senderIp,omitempty" doc:"IPv4 or IPv6 address of the sender." example:"192.0.2.1"`
 	SenderDeviceType string   `json:"senderDeviceType,omitempty" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Device that the message comes from; if it is given, the other devices of the sender get the message too." example:"DESKTOP"`
 	TargetID         int64    `json:"targetId" doc:"Id of the group or user who gets the message." example:"2"`
-	BurnAfter        *int32   `json:"burnAfter,omitempty" minimum:"0" doc:"After how many seconds readers shall forget the message." example:"60"`
+	BurnAfter        *int32   `json:"burnAfter,omitempty" minimum:"0" doc:"Number of seconds after which readers should delete the message." example:"60"`
 	ReferenceID      *int64   `json:"referenceId,omitempty" doc:"Id of a message to forward: its text, records and burn time replace those that are given." example:"1234567890123456788"`
 	PreMessageID     *int64   `json:"preMessageId,omitempty" doc:"Id of the message before it." example:"1234567890123456787"`
 }
@@ -165,7 +165,7 @@ type messageFilter struct {
 	DeletionDateEnd   *admin.Date `query:"deletionDateEnd" doc:"Deleted before this date."`
 	RecallDateStart   *admin.Date `query:"recallDateStart" doc:"Recalled at this date or later."`
 	RecallDateEnd     *admin.Date `query:"recallDateEnd" doc:"Recalled before this date."`
-	Ascending         *bool       `query:"ascending" doc:"Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates."`
+	Ascending         *bool       `query:"ascending" doc:"Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates."`
 }
 
 // messageSelection is which messages are found, in which order.
@@ -206,7 +206,7 @@ type messageUpdate struct {
 	IsSystemMessage  *bool       `json:"isSystemMessage,omitempty" doc:"Whether they are messages of the server." example:"false"`
 	Text             *string     `json:"text,omitempty" doc:"New text." example:"Hello!"`
 	Records          *[][]byte   `json:"records,omitempty" doc:"New records, in Base64; an empty list removes them."`
-	BurnAfter        *int32      `json:"burnAfter,omitempty" minimum:"0" doc:"After how many seconds readers shall forget the messages." example:"60"`
+	BurnAfter        *int32      `json:"burnAfter,omitempty" minimum:"0" doc:"Number of seconds after which readers should delete the messages." example:"60"`
 	RecallDate       *admin.Date `json:"recallDate,omitempty" doc:"When the messages are recalled, not in the future."`
 	SenderIP         string      `json:"senderIp,omitempty" doc:"New address of the sender." example:"192.0.2.1"`
 	SenderID         *int64      `json:"senderId,omitempty" doc:"Who recalls the messages; absent: the server. It does not change the sender." example:"1"`

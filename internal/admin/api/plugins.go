@@ -97,30 +97,30 @@ type pluginRecord struct {
 	Version     string            `json:"version,omitempty" doc:"Version that the plugin states."`
 	Provider    string            `json:"provider,omitempty" doc:"Provider that the plugin states."`
 	License     string            `json:"license,omitempty" doc:"License that the plugin states."`
-	Description string            `json:"description,omitempty" doc:"What the plugin says of itself."`
+	Description string            `json:"description,omitempty" doc:"Description of the plugin."`
 	Extensions  []extensionRecord `json:"extensions" doc:"Extensions."`
 	Scope       string            `json:"scope,omitempty" enum:"NODE,CLUSTER" doc:"Whether it is a plugin of this node alone or of the cluster."`
-	Excess      string            `json:"excess,omitempty" doc:"What it uses more of than app.plugin.limits allows, and what is done about it; missing if it does not."`
+	Excess      string            `json:"excess,omitempty" doc:"Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it exceeds none."`
 	Digest      string            `json:"digest,omitempty" doc:"SHA-256 digest of its file; missing if it is not loaded on this node."`
 	Cluster     *clusterRecord    `json:"cluster,omitempty" doc:"What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out."`
 
 	Requested *grantsRecord `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
-	Granted   *grantsRecord `json:"granted,omitempty" doc:"What it may do; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node."`
+	Granted   *grantsRecord `json:"granted,omitempty" doc:"Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node."`
 
-	Missing *grantsRecord `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits until it is, and is started then if it was to be. Missing if it waits for nothing."`
+	Missing *grantsRecord `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits for them, and is then started if it should be. Missing if it waits for none."`
 
-	Waiting *waitingRecord `json:"waitingVersion,omitempty" doc:"New version, uploaded to this node or put into its folder, that takes the place of this one as soon as it is granted what it asks for."`
+	Waiting *waitingRecord `json:"waitingVersion,omitempty" doc:"New version, uploaded to this node or put into its folder, that replaces this one as soon as it has the requested grants."`
 
 	Rejected *rejectionRecord `json:"rejected,omitempty" doc:"Why the file could not be loaded; only of rejected files."`
 
-	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like what follows."`
+	Language   string      `json:"language,omitempty" enum:"JAVA,JAVA_SCRIPT" doc:"Language. Only with ids, like the following fields."`
 	ProcessID  string      `json:"processId,omitempty" doc:"Id of the process that runs it, as that of members (/cluster/members)." example:"VQ3XJ5"`
 	FileName   string      `json:"fileName,omitempty" doc:"Name of the file in the folder of plugins, if it is in one."`
 	LoadedDate *admin.Date `json:"loadedDate,omitempty" doc:"When it was loaded."`
 	Memory     *int64      `json:"memory,omitempty" doc:"Bytes that it holds, if that is known."`
 	CPU        *int64      `json:"cpuMillis,omitempty" doc:"Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate."`
 	Allocated  *int64      `json:"allocated,omitempty" doc:"Bytes that it was given since it was loaded, whatever became of them, if that is known."`
-	Renewals   *int32      `json:"renewals,omitempty" doc:"How often it died and was loaded anew."`
+	Renewals   *int32      `json:"renewals,omitempty" doc:"How often it died and was reloaded."`
 
 	SettingsSchema map[string]any `json:"settingsSchema,omitempty" doc:"JSON Schema of its settings (/cluster/settings), if it has some."`
 }
@@ -130,18 +130,18 @@ type extensionRecord struct {
 	Started               bool     `json:"started" doc:"Whether it was started and not stopped."`
 	Running               bool     `json:"running" doc:"Whether it is started, not paused, and can run."`
 	ExtensionPointClasses []string `json:"extensionPointClasses" doc:"Names of the extension points that it implements."`
-	Quarantine            string   `json:"quarantine,omitempty" doc:"Why it cannot run although it should: what its extension points may refuse is refused meanwhile. It is missing if it can run, or need not."`
+	Quarantine            string   `json:"quarantine,omitempty" doc:"Why it cannot run although it should: operations that its extension points could refuse are refused meanwhile. Missing if it can run, or should not."`
 
-	State  string `json:"state" enum:"LOADED,WAITING,STARTED,PAUSED,STOPPED" doc:"State. WAITING is LOADED before the plugin is granted what it asks for."`
+	State  string `json:"state" enum:"LOADED,WAITING,STARTED,PAUSED,STOPPED" doc:"State. WAITING means loaded, but without the requested grants."`
 	Calls  int64  `json:"calls" doc:"How often it was called."`
 	Errors int64  `json:"errors" doc:"How many calls failed."`
 
 	Endpoints []endpointRecord `json:"endpoints,omitempty" doc:"Operations of the admin interface that it serves while it is started."`
-	Schedules []scheduleRecord `json:"schedules,omitempty" doc:"What runs at times of its own, as far as this node is concerned."`
+	Schedules []scheduleRecord `json:"schedules,omitempty" doc:"Schedules of the extension on this node."`
 
-	Delivery *deliveryRecord `json:"delivery,omitempty" doc:"How events reach it that it gets at least once (DomainEventConsumer); missing if it gets none, or does not run on this node."`
+	Delivery *deliveryRecord `json:"delivery,omitempty" doc:"State of the at-least-once delivery of events (DomainEventConsumer); missing if it receives none, or does not run on this node."`
 
-	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls. Only with ids, like what follows."`
+	Functions   []string       `json:"functions,omitempty" doc:"Functions that the server calls. Only with ids, like the following fields."`
 	Timeouts    *int64         `json:"timeouts,omitempty" doc:"How many calls took too long."`
 	QueueLength *int32         `json:"queueLength,omitempty" doc:"How many calls are running or waiting."`
 	LastError   *failureRecord `json:"lastError,omitempty" doc:"The last failure."`
@@ -187,14 +187,14 @@ func newScheduleRecord(s plugin.ScheduleInfo) scheduleRecord {
 }
 
 type deliveryRecord struct {
-	NodeID    string      `json:"nodeId,omitempty" doc:"The node that brings events to it; missing if none does yet. What follows is complete on that node only." example:"service-1"`
-	Position  int64       `json:"position" doc:"Id of the last event that it has got."`
-	Waiting   int64       `json:"waiting" doc:"How many events follow at most, when that was looked at last."`
-	Delivered int64       `json:"delivered" doc:"How many events this node has brought to it since it began to."`
-	Lost      int64       `json:"lost" doc:"How many events were deleted before it got them (app.plugin.events)."`
-	Failures  int64       `json:"failures" doc:"How many calls have failed in a row; what follows waits until one succeeds."`
+	NodeID    string      `json:"nodeId,omitempty" doc:"The node that delivers events to it; missing if there is none yet. The following fields are complete on that node only." example:"service-1"`
+	Position  int64       `json:"position" doc:"Id of the last delivered event."`
+	Waiting   int64       `json:"waiting" doc:"Upper bound of the number of waiting events at the last check."`
+	Delivered int64       `json:"delivered" doc:"Number of events that this node has delivered."`
+	Lost      int64       `json:"lost" doc:"Number of events that were deleted before they were delivered (app.plugin.events)."`
+	Failures  int64       `json:"failures" doc:"Number of consecutive failed calls; later events wait until a call succeeds."`
 	LastError string      `json:"lastError,omitempty" doc:"Why the last call failed."`
-	NextDate  *admin.Date `json:"nextDate,omitempty" doc:"When a call that failed is repeated."`
+	NextDate  *admin.Date `json:"nextDate,omitempty" doc:"When a failed call is retried."`
 }
 
 func newDeliveryRecord(d *plugin.DeliveryInfo) *deliveryRecord {
@@ -239,7 +239,7 @@ func (h pluginHandlers) waiting(id string) *waitingRecord {
 }
 
 type pluginQuery struct {
-	IDs             []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	IDs             []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; empty means all." example:"word-filter"`
 	IncludeRejected bool     `query:"includeRejected" default:"false" doc:"Whether to list files that could not be loaded."`
 }
 

@@ -24,14 +24,14 @@ const (
 // clusterRecord is a plugin of the cluster.
 type clusterRecord struct {
 	Number     int64             `json:"number" doc:"Number of the active version." example:"3"`
-	Version    string            `json:"version,omitempty" doc:"Version that it states."`
+	Version    string            `json:"version,omitempty" doc:"Version in its descriptor."`
 	Digest     string            `json:"digest" doc:"SHA-256 digest of its file."`
-	Status     string            `json:"status" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"State that all nodes bring the plugin into."`
-	Revision   int64             `json:"revision" doc:"Revision of the plugin, for If-Match; it grows with every change." example:"5"`
+	Status     string            `json:"status" enum:"LOADED,STARTED,PAUSED,STOPPED" doc:"Requested state on all nodes."`
+	Revision   int64             `json:"revision" doc:"Revision of the plugin, for If-Match; it increases with every change." example:"5"`
 	AdminID    int64             `json:"adminId" doc:"Who changed it last." example:"0"`
 	ChangeDate admin.Date        `json:"changeDate" doc:"When it was changed last."`
-	Nodes      []nodeStateRecord `json:"nodes" doc:"State on each node that the plugin is made for."`
-	Rollout    *rolloutRecord    `json:"rollout,omitempty" doc:"Another version that some nodes run instead of the active one, or beside it; missing if there is none."`
+	Nodes      []nodeStateRecord `json:"nodes" doc:"State on each node that the plugin supports."`
+	Rollout    *rolloutRecord    `json:"rollout,omitempty" doc:"Another version that some nodes run instead of the active one, or next to it; missing if there is none."`
 }
 
 // nodeStateRecord is the state of a plugin of the cluster on a node.
@@ -43,19 +43,19 @@ type nodeStateRecord struct {
 	Version string `json:"version,omitempty" doc:"Version that this one states."`
 	Digest  string `json:"digest,omitempty" doc:"SHA-256 digest of its file."`
 
-	Candidate *candidateRecord `json:"candidate,omitempty" doc:"Version that the node runs beside it, for some users or as a shadow; missing if there is none."`
+	Candidate *candidateRecord `json:"candidate,omitempty" doc:"Version that the node runs next to it, for some users or as a shadow; missing if there is none."`
 }
 
 // candidateRecord is a version that a node runs beside the active one.
 type candidateRecord struct {
 	Number  int64       `json:"number" doc:"Number of the version." example:"4"`
-	Version string      `json:"version,omitempty" doc:"Version that it states."`
-	State   string      `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED,FAILED" doc:"State of the candidate. With FAILED it cannot run, and its users get the active version." example:"STARTED"`
+	Version string      `json:"version,omitempty" doc:"Version in its descriptor."`
+	State   string      `json:"state" enum:"LOADED,STARTED,PAUSED,STOPPED,FAILED" doc:"State of the candidate. If it is FAILED, it cannot run, and its users get the active version." example:"STARTED"`
 	Reason  string      `json:"reason,omitempty" doc:"Why it cannot run; missing if it can."`
-	Usage   usageRecord `json:"usage" doc:"What it did on the node since it runs there."`
-	Active  usageRecord `json:"active" doc:"What the active version did on the node meanwhile."`
+	Usage   usageRecord `json:"usage" doc:"Figures since it runs on the node."`
+	Active  usageRecord `json:"active" doc:"Figures of the active version on the node in the same time."`
 
-	Shadow *shadowRecord `json:"shadow,omitempty" doc:"How copies of calls ended on it, with SHADOW; missing otherwise."`
+	Shadow *shadowRecord `json:"shadow,omitempty" doc:"Results of the copies of calls, with SHADOW; missing otherwise."`
 }
 
 // shadowRecord is how copies of calls ended.

@@ -17,7 +17,7 @@ import (
 
 type pluginCreation struct {
 	Save    bool `query:"save" default:"false" doc:"Whether to keep the plugins in the folder of plugins, so that they are there after the next start."`
-	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept."`
+	DryRun  bool `query:"dryRun" default:"false" doc:"Whether to load and check only: the response describes each plugin and its problems, and nothing is stored."`
 	Replace bool `query:"replace" default:"false" doc:"Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost."`
 
 	Grant bool `query:"grant" default:"false" doc:"Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted."`
@@ -76,17 +76,17 @@ type pluginOutcome struct {
 	Version     string             `json:"version,omitempty" doc:"Version that the plugin states."`
 	Provider    string             `json:"provider,omitempty" doc:"Provider that the plugin states."`
 	License     string             `json:"license,omitempty" doc:"License that the plugin states."`
-	Description string             `json:"description,omitempty" doc:"What the plugin says of itself."`
+	Description string             `json:"description,omitempty" doc:"Description of the plugin."`
 	Extensions  []extensionOutcome `json:"extensions,omitempty" doc:"Extensions."`
 	Replaced    bool               `json:"replaced,omitempty" doc:"Whether it took the place of another version."`
 	SavedAs     string             `json:"savedAs,omitempty" doc:"Name of its file in the folder of plugins."`
 	Warnings    []string           `json:"warnings,omitempty" doc:"What its author should know though it can be loaded, as an extension point that it names and has no function of."`
 	Requested   *grantsRecord      `json:"requestedGrants,omitempty" doc:"What its descriptor asks for; missing if that is nothing."`
-	Missing     *grantsRecord      `json:"missingGrants,omitempty" doc:"What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); missing if that is nothing."`
-	Waits       bool               `json:"waits,omitempty" doc:"Whether it takes the place of the version that runs on this node as soon as all plugins of the request are granted what they ask for; until then or until a restart it waits, and nothing is saved."`
-	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like what follows."`
+	Missing     *grantsRecord      `json:"missingGrants,omitempty" doc:"Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing if there are none."`
+	Waits       bool               `json:"waits,omitempty" doc:"Whether it waits for grants: it replaces the version that runs on this node as soon as all plugins of the request have the requested grants. Nothing is saved before, and a restart discards it."`
+	Digest      string             `json:"digest,omitempty" doc:"SHA-256 digest of the file; only with scope=CLUSTER, like the following fields."`
 	Number      int64              `json:"number,omitempty" doc:"Number of the version."`
-	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"How far the nodes are. This one has finished; others may still be loading the plugin."`
+	Nodes       []nodeStateRecord  `json:"nodes,omitempty" doc:"Progress of the nodes. This node has finished; others may still be loading the plugin."`
 	Problem     *pluginProblem     `json:"problem,omitempty" doc:"Why it was not accepted; it is missing if it was."`
 }
 

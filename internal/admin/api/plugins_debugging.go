@@ -25,8 +25,8 @@ func debugOperations(h pluginHandlers) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "updatePluginDebugging", Method: http.MethodPut, Path: "/plugins/debugging", Tag: pluginTag, Permission: permission.PluginDebug,
 			Summary: "Let debuggers attach to a plugin, or no longer",
-			Description: "Loads a JavaScript plugin of this node anew, in the state that it has and without a call lost, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. " +
-				"It waits for no debugger and runs as always, only slower, until one stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). " +
+			Description: "Reloads a JavaScript plugin of this node, in its current state and without losing a call, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. " +
+				"It does not wait for a debugger and runs normally, only slower, until a debugger stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). " +
 				"It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.",
 			Errors: []apierr.Code{apierr.ResourceNotFound},
 		}, h.updateDebugging),
@@ -36,9 +36,9 @@ func debugOperations(h pluginHandlers) []*admin.Operation {
 type debuggingRecord struct {
 	PluginID   string `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Enabled    bool   `json:"enabled" doc:"Whether debuggers can attach to it."`
-	Configured bool   `json:"configured" doc:"Whether that is so because of app.plugin.js.debug.enabled. Then its calls wait for a debugger, and it cannot be switched off."`
-	Address    string `json:"address,omitempty" doc:"Where debuggers attach, on the machine of this node." example:"ws://127.0.0.1:24242/d498b820-0000-4000-8000-000000000000"`
-	Link       string `json:"link,omitempty" doc:"What to paste into the address bar of Chrome on that machine."`
+	Configured bool   `json:"configured" doc:"Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a debugger, and debugging cannot be disabled."`
+	Address    string `json:"address,omitempty" doc:"Address for debuggers, on the machine of this node." example:"ws://127.0.0.1:24242/d498b820-0000-4000-8000-000000000000"`
+	Link       string `json:"link,omitempty" doc:"Link for the address bar of Chrome on that machine."`
 }
 
 func newDebuggingRecord(p *plugin.Plugin) debuggingRecord {
@@ -47,7 +47,7 @@ func newDebuggingRecord(p *plugin.Plugin) debuggingRecord {
 }
 
 type debuggingQuery struct {
-	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; empty means all." example:"word-filter"`
 }
 
 func (h pluginHandlers) queryDebugging(_ context.Context, in *debuggingQuery) ([]debuggingRecord, error) {

@@ -41,7 +41,7 @@ type grantRecord struct {
 	Permissions []string   `json:"permissions" doc:"Permissions of the admin interface." example:"[\"USER_QUERY\"]"`
 	Hosts       []string   `json:"hosts" doc:"Hosts that a script may connect to, as in the descriptor." example:"[\"*.example.org\"]"`
 	Java        bool       `json:"java" doc:"Whether a script may use classes of Java."`
-	Revision    int64      `json:"revision" doc:"Revision of what is granted, for If-Match; it grows with every change." example:"1"`
+	Revision    int64      `json:"revision" doc:"Revision of the grants, for If-Match; it increases with every change." example:"1"`
 	AdminID     int64      `json:"adminId" doc:"Who changed it last." example:"0"`
 	ChangeDate  admin.Date `json:"changeDate" doc:"When it was changed last."`
 }
@@ -54,7 +54,7 @@ func newGrantRecord(g store.PluginGrant) grantRecord {
 }
 
 type grantQuery struct {
-	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; empty means all." example:"word-filter"`
 }
 
 func (h pluginHandlers) queryGrants(ctx context.Context, in *grantQuery) ([]grantRecord, error) {
@@ -64,7 +64,7 @@ func (h pluginHandlers) queryGrants(ctx context.Context, in *grantQuery) ([]gran
 
 type grantUpdate struct {
 	ID      string `query:"id" required:"true" doc:"Id of the plugin." example:"word-filter"`
-	IfMatch string `header:"If-Match" doc:"Revision of what is granted that the change is meant for; 0 is nothing granted." example:"\"1\""`
+	IfMatch string `header:"If-Match" doc:"Expected revision of the grants; 0 means no grants." example:"\"1\""`
 	Body    grantBody
 }
 

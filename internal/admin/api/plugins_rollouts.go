@@ -29,7 +29,7 @@ func rolloutOperations(h pluginHandlers) []*admin.Operation {
 			Summary: "Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls",
 			Description: "With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of " +
 				"these users go to the candidate, all others, endpoints, schedules and events stay with the active version. " +
-				"With `shadow`, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. " +
+				"With `shadow`, nodes run it next to the active one on copies of calls: the active version answers all of them, and the candidate receives each afterwards, without delaying the call; its answers are compared and thrown away. " +
 				"Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. " +
 				"Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: " +
 				"if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. " +
@@ -52,15 +52,15 @@ type rolloutRecord struct {
 	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Number              int64    `json:"number" doc:"Number of the version." example:"3"`
 	NodeIDs             []string `json:"nodeIds" doc:"Nodes that run it; none are all nodes."`
-	Mode                string   `json:"mode" enum:"NODES,USERS,SHADOW" doc:"How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls."`
+	Mode                string   `json:"mode" enum:"NODES,USERS,SHADOW" doc:"Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies of its calls."`
 	Percentage          int32    `json:"percentage,omitempty" doc:"Percentage of users who get it, with USERS; whose calls are copied, with SHADOW." example:"10"`
 	UserIDs             []int64  `json:"userIds,omitempty" doc:"Further users who get it, with USERS; whose calls are copied, with SHADOW." example:"[1]"`
 	Status              string   `json:"status" enum:"RUNNING,PAUSED,PROMOTED,ABORTED,ROLLED_BACK" doc:"State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end."`
 	Reason              string   `json:"reason,omitempty" doc:"Why a node ended it; missing if none did."`
-	MaxErrorPercentage  int32    `json:"maxErrorPercentage" doc:"Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points."`
-	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged."`
-	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged."`
-	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" doc:"Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not judged."`
+	MaxErrorPercentage  int32    `json:"maxErrorPercentage" doc:"Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum excess over the share of the active version, in percentage points."`
+	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not evaluated."`
+	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" doc:"Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; missing if it is not evaluated."`
+	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" doc:"Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not evaluated."`
 	MinCalls            int64    `json:"minCalls" doc:"Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes."`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" doc:"Seconds without too many failures after which the version is promoted; missing if an administrator promotes it."`
 
@@ -147,7 +147,7 @@ func newRolloutRecord(r store.PluginRollout) rolloutRecord {
 }
 
 type rolloutQuery struct {
-	PluginIDs []string `query:"pluginIds" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	PluginIDs []string `query:"pluginIds" uniqueItems:"true" doc:"Ids of plugins; empty means all." example:"word-filter"`
 }
 
 func (h pluginHandlers) queryRollouts(ctx context.Context, in *rolloutQuery) ([]rolloutRecord, error) {
@@ -187,13 +187,13 @@ type newRollout struct {
 	PluginID            string   `json:"pluginId" doc:"Id of the plugin." example:"word-filter"`
 	Number              int64    `json:"number" minimum:"1" doc:"Number of the version, which is not active." example:"3"`
 	NodeIDs             []string `json:"nodeIds,omitempty" doc:"Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow." example:"[\"service-1\"]"`
-	Percentage          *int32   `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well." example:"10"`
+	Percentage          *int32   `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"Percentage of users who get it, by a hash of their ids. A larger percentage includes the users of a smaller one." example:"10"`
 	UserIDs             []int64  `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"Further users who shall get it." example:"[1]"`
 	Shadow              bool     `json:"shadow,omitempty" doc:"Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user." example:"true"`
-	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5." example:"5"`
+	MaxErrorPercentage  *int32   `json:"maxErrorPercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is the maximum excess over the share of the active version, in percentage points. The default is 5." example:"5"`
 	MaxLatency          int32    `json:"maxLatencyPercentage,omitempty" minimum:"0" maximum:"100000" doc:"Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it." example:"150"`
-	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing." example:"2"`
-	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing." example:"1"`
+	MaxRefusals         *int32   `json:"maxRefusalPercentage,omitempty" minimum:"0" maximum:"100" doc:"Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; for rollouts by users and shadows. Not evaluated if missing." example:"2"`
+	MaxDifferences      *int32   `json:"maxDifferencePercentage,omitempty" minimum:"0" maximum:"100" doc:"Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. Not evaluated if missing." example:"1"`
 	MinCalls            *int64   `json:"minCalls,omitempty" minimum:"1" doc:"Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them." example:"20"`
 	PromoteAfterSeconds int64    `json:"promoteAfterSeconds,omitempty" minimum:"0" maximum:"31536000" doc:"Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator." example:"600"`
 
@@ -295,7 +295,7 @@ type rolloutUpdate struct {
 type rolloutStep struct {
 	Action string `json:"action" enum:"CHANGE,PAUSE,RESUME,NEXT,PROMOTE,ABORT" doc:"What to do." example:"PROMOTE"`
 	// Both are for CHANGE only.
-	Percentage *int32  `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"With CHANGE, percentage of users who get the version; without it the percentage stays." example:"20"`
+	Percentage *int32  `json:"percentage,omitempty" minimum:"0" maximum:"100" doc:"With CHANGE, percentage of users who get the version; absent: unchanged." example:"20"`
 	UserIDs    []int64 `json:"userIds,omitempty" maxItems:"1000" uniqueItems:"true" doc:"With CHANGE, further users who get the version; without it they stay." example:"[1]"`
 }
 

@@ -47,7 +47,7 @@ type sampleRecord struct {
 }
 
 type argumentRecord struct {
-	Path  string `json:"path" doc:"Field, by the names that plugins use, after the name of the parameter." example:"clientRequest.request.createMessageRequest.text"`
+	Path  string `json:"path" doc:"Path of the field as plugins name it, beginning with the name of the parameter." example:"clientRequest.request.createMessageRequest.text"`
 	Value string `json:"value" doc:"Its value." example:"text of 12 characters"`
 }
 

@@ -93,11 +93,11 @@ func newTraceStepRecord(s trace.Step) traceStepRecord {
 }
 
 type traceQuery struct {
-	RequestIDs []string `query:"requestIds" uniqueItems:"true" doc:"Ids of requests; none is all." example:"7264"`
-	UserIDs    []int64  `query:"userIds" uniqueItems:"true" doc:"Ids of users; none is all." example:"[1,2]"`
-	PluginIDs  []string `query:"pluginIds" uniqueItems:"true" doc:"Ids of plugins, one of which was called; none is all." example:"word-filter"`
-	Points     []string `query:"extensionPoints" uniqueItems:"true" doc:"Names of extension points; none is all." example:"ClientRequestHandler"`
-	Outcomes   []string `query:"outcomes" uniqueItems:"true" enum:"UNCHANGED,CHANGED,ANSWERED,REFUSED,ERROR,TIMEOUT" doc:"How an extension ended, that of pluginIds if they are given; none is all." example:"REFUSED"`
+	RequestIDs []string `query:"requestIds" uniqueItems:"true" doc:"Ids of requests; empty means all." example:"7264"`
+	UserIDs    []int64  `query:"userIds" uniqueItems:"true" doc:"Ids of users; empty means all." example:"[1,2]"`
+	PluginIDs  []string `query:"pluginIds" uniqueItems:"true" doc:"Ids of plugins, one of which was called; empty means all." example:"word-filter"`
+	Points     []string `query:"extensionPoints" uniqueItems:"true" doc:"Names of extension points; empty means all." example:"ClientRequestHandler"`
+	Outcomes   []string `query:"outcomes" uniqueItems:"true" enum:"UNCHANGED,CHANGED,ANSWERED,REFUSED,ERROR,TIMEOUT" doc:"How an extension ended, that of pluginIds if they are given; empty means all." example:"REFUSED"`
 	admin.PageRequest
 }
 

@@ -33,7 +33,7 @@ func versionOperations(h pluginHandlers) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "deletePluginVersions", Method: http.MethodDelete, Path: "/plugins/versions", Tag: pluginTag, Permission: permission.PluginDelete,
 			Summary:     "Delete versions of a plugin of the cluster",
-			Description: "Forgets versions of a plugin. Unknown numbers are skipped; the active version is refused.",
+			Description: "Deletes versions of a plugin. Unknown numbers are skipped; the active version is refused.",
 			Errors:      []apierr.Code{apierr.ResourceNotFound},
 		}, h.deleteVersions),
 	}
@@ -54,7 +54,7 @@ type versionRecord struct {
 }
 
 type versionQuery struct {
-	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; none is all." example:"word-filter"`
+	IDs []string `query:"ids" uniqueItems:"true" doc:"Ids of plugins; empty means all." example:"word-filter"`
 }
 
 func (h pluginHandlers) queryVersions(ctx context.Context, in *versionQuery) ([]versionRecord, error) {

@@ -32,7 +32,7 @@ func GatewayOperations(g Gateway) []*admin.Operation {
 			ID: "deleteSessions", Method: http.MethodDelete, Path: "/sessions", Tag: sessionTag, Permission: permission.SessionDelete,
 			Summary: "Close sessions",
 			Description: "Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from " +
-				"one of the addresses. Their clients are told that an administrator did it (close status 600).",
+				"one of the addresses. Their clients receive the close status 600.",
 		}, h.delete),
 	}
 }

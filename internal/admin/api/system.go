@@ -24,7 +24,7 @@ const systemTag = "SystemController"
 // Build tells which program runs.
 type Build struct {
 	Version   string `json:"version" doc:"Version of the program." example:"1.0.0"`
-	CommitID  string `json:"commitId" doc:"Commit that it was built from." example:"3f2b9c1"`
+	CommitID  string `json:"commitId" doc:"Commit from which it was built." example:"3f2b9c1"`
 	BuildTime string `json:"buildTime" doc:"When it was built." example:"2024-03-28T11:43:23Z"`
 }
 
@@ -44,7 +44,7 @@ func systemOperations(c Common) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryHealth", Method: http.MethodGet, Path: "/health", Tag: systemTag, Access: admin.Public,
 			Summary: "Query the health of this node",
-			Description: "`liveness` says that the process works, `readiness` that all its parts can serve. " +
+			Description: "`liveness` means that the process works, `readiness` that all its parts can serve. " +
 				"A node that is not ready answers 503 with the same data, unless `probe=LIVENESS` asks for liveness only.",
 			Errors: []apierr.Code{apierr.ServerUnavailable},
 		}, h.health),
@@ -65,7 +65,7 @@ func systemOperations(c Common) []*admin.Operation {
 		}, h.heap),
 		admin.Handle(admin.Operation{
 			ID: "shutdown", Method: http.MethodPut, Path: "/shutdown", Tag: systemTag, Permission: permission.Shutdown,
-			Summary: "Stop the process", Description: "Stops the process in order. The answer is sent first; its body is `null`.",
+			Summary: "Stop the process", Description: "Shuts the process down gracefully. The response is sent first; its body is `null`.",
 			Media: &admin.Media{ContentType: "application/json", Description: "The literal `null`.", Null: true},
 		}, h.shutdown),
 	}

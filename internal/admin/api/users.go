@@ -44,7 +44,7 @@ func userOperations(s Service) []*admin.Operation {
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.",
+			Summary: "Query users", Description: "Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.",
 		}, userFilter.filter, s.Users.Find, s.Users.FindPage, newUser),
 		resource.Handle(r, admin.Operation{
 			ID: "queryUserCounts", Method: http.MethodGet, Path: "/users/count", Permission: permission.UserQuery, Deprecated: true,
@@ -55,7 +55,7 @@ func userOperations(s Service) []*admin.Operation {
 		}, h.count),
 		resource.UpdateByID(r, admin.Operation{
 			Summary: "Update users",
-			Description: "Changes users. What is absent stays as it is; a body that holds nothing but empty texts changes nothing. " +
+			Description: "Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. " +
 				"The sessions of users who are made inactive are closed.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{

@@ -34,13 +34,13 @@ func userOnlineInfoOperations(s Service) []*admin.Operation {
 	return []*admin.Operation{
 		admin.Handle(admin.Operation{
 			ID: "queryOnlineUserCount", Method: http.MethodGet, Path: path + "/count", Tag: userOnlineInfoTag, Permission: permission.StatisticsUserQuery,
-			Summary:     "Count who is online",
+			Summary:     "Count online users",
 			Description: "Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.",
 		}, h.count),
 		admin.Handle(admin.Operation{
 			ID: "queryUserSessions", Method: http.MethodGet, Path: path + "/sessions", Tag: userOnlineInfoTag, Permission: permission.UserOnlineInfoQuery,
 			EmptyIsOK: true, Summary: "Query sessions",
-			Description: "Returns the sessions of users. Users without session appear as `OFFLINE`, provided that they exist or it is asked for those who do not.",
+			Description: "Returns the sessions of users. Users without session appear as `OFFLINE`, if they exist or the query includes nonexistent users.",
 		}, h.sessions),
 		admin.Handle(admin.Operation{
 			ID: "queryUserStatuses", Method: http.MethodGet, Path: path + "/statuses", Tag: userOnlineInfoTag, Permission: permission.UserOnlineInfoQuery,
@@ -49,7 +49,7 @@ func userOnlineInfoOperations(s Service) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "queryUsersNearby", Method: http.MethodGet, Path: path + "/nearby-users", Tag: userOnlineInfoTag, Permission: permission.UserOnlineInfoQuery,
 			EmptyIsOK: true, Summary: "Query users nearby",
-			Description: "Returns who is near a user, the nearest first. Nobody is near a user whose position is not known.",
+			Description: "Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.",
 			Errors:      []apierr.Code{apierr.UserLocationRelatedFeaturesAreDisabled},
 		}, h.nearby),
 		admin.Handle(admin.Operation{
@@ -62,8 +62,8 @@ func userOnlineInfoOperations(s Service) []*admin.Operation {
 		admin.Handle(admin.Operation{
 			ID: "updateUserStatuses", Method: http.MethodPut, Path: path + "/statuses", Tag: userOnlineInfoTag, Permission: permission.UserOnlineInfoUpdate,
 			Summary: "Update statuses",
-			Description: "Sets the status of those users who are online. `OFFLINE` closes their sessions instead, or only those of the device types; " +
-				"their clients are told that an administrator did it (close status 600).",
+			Description: "Sets the status of online users. `OFFLINE` closes their sessions instead, or only those of the device types; " +
+				"their clients receive the close status 600.",
 		}, h.update),
 	}
 }
@@ -158,7 +158,7 @@ type UserSession struct {
 	ID                       int32             `json:"id" doc:"Id of the session." example:"123456789"`
 	Version                  int32             `json:"version" doc:"Version of the client protocol." example:"1"`
 	DeviceType               string            `json:"deviceType" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Kind of device." example:"DESKTOP"`
-	DeviceDetails            map[string]string `json:"deviceDetails" doc:"What the client told of the device, as far as it is configured to be kept and has not expired."`
+	DeviceDetails            map[string]string `json:"deviceDetails" doc:"Details of the device from the client, if they are configured to be kept and have not expired."`
 	LoginDate                admin.Date        `json:"loginDate" doc:"When the session began."`
 	LoginLocation            *UserLocation     `json:"loginLocation,omitempty" doc:"Where the client was when the session began."`
 	LastHeartbeatRequestDate admin.Date        `json:"lastHeartbeatRequestDate" doc:"When the last heartbeat came."`
@@ -240,8 +240,8 @@ type UserSessionsStatus struct {
 // DeviceSessionInfo says where a device is online.
 type DeviceSessionInfo struct {
 	NodeID                    string `json:"nodeId" doc:"Id of the gateway." example:"first-gateway"`
-	HeartbeatTimestampSeconds int64  `json:"heartbeatTimestampSeconds" doc:"When the gateway was last heard of, in seconds since 1970." example:"1700000000"`
-	Active                    bool   `json:"active" doc:"Whether the gateway is there." example:"true"`
+	HeartbeatTimestampSeconds int64  `json:"heartbeatTimestampSeconds" doc:"Time of the last sign of life of the gateway, in seconds since 1970." example:"1700000000"`
+	Active                    bool   `json:"active" doc:"Whether the gateway is connected." example:"true"`
 }
 
 func (h userOnlineInfoHandlers) statuses(ctx context.Context, in *onlineInfoQuery) ([]UserSessionsStatus, error) {

@@ -26,15 +26,15 @@ func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 	return concat(
 		resource.Create(r, admin.Operation{
 			Summary: "Create a relationship",
-			Description: "Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. " +
-				"The users need no account.",
+			Description: "Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. " +
+				"The users need not exist.",
 			Errors: []apierr.Code{apierr.CreateExistingRelationship},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user, or of the first date that is asked for.",
+			Summary: "Query relationships", Description: "Returns relationships in the order of owner and related user, or of the first date in the query.",
 		}, relationshipFilter.filter, h.find, h.findPage, newUserRelationship),
 		resource.Update(r, admin.Operation{
-			Summary: "Update relationships", Description: "Changes relationships. What is absent stays as it is, so that a block cannot be lifted.",
+			Summary: "Update relationships", Description: "Changes relationships. Absent fields are not changed, so a block cannot be removed.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{
 			Summary: "Delete relationships", Description: "Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.",
@@ -45,7 +45,7 @@ func relationshipOperations(d *relationship.Directory) []*admin.Operation {
 // UserRelationshipKey names a relationship.
 type UserRelationshipKey struct {
 	OwnerID       int64 `json:"ownerId" doc:"Id of the user who knows." example:"1"`
-	RelatedUserID int64 `json:"relatedUserId" doc:"Id of the user who is known." example:"2"`
+	RelatedUserID int64 `json:"relatedUserId" doc:"Id of the related user." example:"2"`
 }
 
 // UserRelationship is a relationship as the interface returns it.
@@ -67,7 +67,7 @@ func newUserRelationship(r store.Relationship) UserRelationship {
 // relationshipCreation is the body of POST /users/relationships.
 type relationshipCreation struct {
 	OwnerID           int64       `json:"ownerId" doc:"Id of the user who knows, not 0." example:"1"`
-	RelatedUserID     int64       `json:"relatedUserId" doc:"Id of the user who is known, neither 0 nor the owner's." example:"2"`
+	RelatedUserID     int64       `json:"relatedUserId" doc:"Id of the related user, neither 0 nor the owner's." example:"2"`
 	Name              *string     `json:"name,omitempty" doc:"Name that the owner gives the related user." example:"Bob"`
 	BlockDate         *admin.Date `json:"blockDate,omitempty" doc:"When the owner blocked the related user, not in the future; absent: not blocked."`
 	EstablishmentDate *admin.Date `json:"establishmentDate,omitempty" doc:"Since when the relationship exists, not in the future; absent: now."`
@@ -81,8 +81,8 @@ func (h relationshipHandlers) create(ctx context.Context, b relationshipCreation
 }
 
 type relationshipFilter struct {
-	OwnerIDs               []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of the users who know." example:"[1]"`
-	RelatedUserIDs         []int64     `query:"relatedUserIds" uniqueItems:"true" doc:"Ids of the users who are known." example:"[2]"`
+	OwnerIDs               []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of the owners." example:"[1]"`
+	RelatedUserIDs         []int64     `query:"relatedUserIds" uniqueItems:"true" doc:"Ids of the related users." example:"[2]"`
 	GroupIndexes           []int32     `query:"groupIndexes" uniqueItems:"true" doc:"Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner." example:"[0]"`
 	IsBlocked              *bool       `query:"isBlocked" doc:"Whether the owner has blocked the related user."`
 	EstablishmentDateStart *admin.Date `query:"establishmentDateStart" doc:"Established at this date or later."`

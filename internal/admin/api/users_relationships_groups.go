@@ -25,14 +25,14 @@ func relationshipGroupOperations(d *relationship.Directory) []*admin.Operation {
 	}
 	return concat(
 		resource.Create(r, admin.Operation{
-			Summary: "Create a relationship group", Description: "Creates a group into which a user can sort related users.",
+			Summary: "Create a relationship group", Description: "Creates a group of related users.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
-			Summary: "Query relationship groups", Description: "Returns relationship groups in the order of owner and index, or of the first date that is asked for.",
+			Summary: "Query relationship groups", Description: "Returns relationship groups in the order of owner and index, or of the first date in the query.",
 		}, relationshipGroupFilter.filter, d.FindGroups, d.FindGroupPage, newUserRelationshipGroup),
 		resource.Update(r, admin.Operation{
-			Summary: "Update relationship groups", Description: "Changes relationship groups. What is absent stays as it is.",
+			Summary: "Update relationship groups", Description: "Changes relationship groups. Absent fields are not changed.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{
 			Summary: "Delete relationship groups",
@@ -73,7 +73,7 @@ func (h relationshipGroupHandlers) create(ctx context.Context, b relationshipGro
 }
 
 type relationshipGroupFilter struct {
-	OwnerIDs          []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of users whose groups are wanted." example:"[1]"`
+	OwnerIDs          []int64     `query:"ownerIds" uniqueItems:"true" doc:"Ids of the owners of the groups." example:"[1]"`
 	Indexes           []int32     `query:"indexes" uniqueItems:"true" doc:"Indexes of groups." example:"[1]"`
 	Names             []string    `query:"names" uniqueItems:"true" doc:"Names of groups." example:"[\"family\"]"`
 	CreationDateStart *admin.Date `query:"creationDateStart" doc:"Created at this date or later."`

@@ -26,14 +26,14 @@ func userRoleOperations(d *user.Directory) []*admin.Operation {
 	}
 	return concat(
 		resource.Create(r, admin.Operation{
-			Summary: "Create a user role", Description: "Creates a role that says which groups users may create and how many they may own.",
+			Summary: "Create a user role", Description: "Creates a role, which determines which groups users may create and how many they may own.",
 			Errors: []apierr.Code{apierr.RecordContainsDuplicateKey},
 		}, h.create),
 		resource.List(r, admin.Operation{
 			Summary: "Query user roles", Description: "Returns roles in the order of their ids.",
 		}, resource.Same[struct{}], h.find, h.findPage, newUserRole),
 		resource.UpdateByID(r, admin.Operation{
-			Summary: "Update user roles", Description: "Changes roles. What is absent stays as it is.",
+			Summary: "Update user roles", Description: "Changes roles. Absent fields are not changed.",
 		}, h.update),
 		resource.Delete(r, admin.Operation{
 			Summary: "Delete user roles", Description: "Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles and can create no groups.",

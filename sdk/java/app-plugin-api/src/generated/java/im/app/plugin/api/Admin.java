@@ -8,9 +8,9 @@ import java.util.List;
 
 /**
  * In JSON the object Admin.
- * @param displayName Name to show.
+ * @param displayName Display name.
  * @param id Id; 0 is root.
- * @param loginName Name to log in with; unique.
+ * @param loginName Login name; unique.
  * @param registrationDate When the administrator was created.
  * @param roleIds Ids of the roles.
  */

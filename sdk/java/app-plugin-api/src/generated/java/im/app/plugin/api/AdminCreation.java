@@ -23,7 +23,7 @@ public final class AdminCreation implements JsonObject {
     }
 
     /**
-     * Name to show; absent: the login name.
+     * Display name; absent: the login name.
      * @param displayName the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class AdminCreation implements JsonObject {
     }
 
     /**
-     * Name to log in with: 1 to 64 visible characters without white space or colon; absent: 16 random letters.
+     * Login name: 1 to 64 visible characters without white space or colon; absent: 16 random letters.
      * @param loginName the value
      * @return this
      */

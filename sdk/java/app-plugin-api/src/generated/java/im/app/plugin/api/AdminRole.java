@@ -11,7 +11,7 @@ import java.util.List;
  * @param creationDate When the role was created.
  * @param id Id; 0 is the root role.
  * @param name Name.
- * @param permissions Permissions that the role holds.
+ * @param permissions Permissions of the role.
  * @param rank Rank; a higher rank may change a lower one.
  */
 public record AdminRole(Instant creationDate, long id, String name, List<String> permissions, int rank) {

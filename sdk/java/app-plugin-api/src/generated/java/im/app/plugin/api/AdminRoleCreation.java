@@ -43,7 +43,7 @@ public final class AdminRoleCreation implements JsonObject {
     }
 
     /**
-     * Permissions or patterns: * stands for any characters, ? for one. Must be set.
+     * Permissions or patterns: * matches any characters, ? matches one. Must be set.
      * @param permissions the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class AdminRoleCreation implements JsonObject {
     }
 
     /**
-     * Permissions or patterns: * stands for any characters, ? for one. Must be set.
+     * Permissions or patterns: * matches any characters, ? matches one. Must be set.
      * @param permissions the value
      * @return this
      */

@@ -10,10 +10,10 @@ import java.util.List;
  * In JSON the object AdminSession.
  * @param adminId Id of the administrator.
  * @param creationDate When the session began.
- * @param expirationDate When it ends at the latest.
+ * @param expirationDate When it expires.
  * @param id Id of the session.
  * @param loginName Login name of the administrator.
- * @param permissions What the administrator may do now.
+ * @param permissions Current permissions of the administrator.
  * @param token The token of the session. It is shown once.
  */
 public record AdminSession(long adminId, Instant creationDate, Instant expirationDate, long id, String loginName, List<String> permissions, String token) {

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * @param creationDate When it was created.
  * @param expirationDate When it expires.
  * @param id Id.
- * @param kind Whether it was made for a program or by a login. One of TOKEN, SESSION.
+ * @param kind Whether it was created for a program or by a login. One of TOKEN, SESSION.
  * @param lastUseDate When it was last used; absent: never.
  * @param name Name; sessions have none.
- * @param networks Networks from which it may be used; none means every address.
- * @param ownerId Id of the administrator whose token it is.
- * @param permissions Permissions; absent for sessions, which have all those of the owner.
+ * @param networks Networks from which it may be used; empty means every address.
+ * @param ownerId Id of the administrator who owns the token.
+ * @param permissions Permissions; absent for sessions, which have all permissions of the owner.
  */
 public record AdminToken(Instant creationDate, Instant expirationDate, long id, String kind, @Nullable Instant lastUseDate, @Nullable String name, List<String> networks, long ownerId, List<String> permissions) {
     /** Lists and maps that are null are empty. */

@@ -34,7 +34,7 @@ public final class AdminTokenCreation implements JsonObject {
     }
 
     /**
-     * What the token is for. Must be set.
+     * Purpose of the token. Must be set.
      * @param name the value
      * @return this
      */

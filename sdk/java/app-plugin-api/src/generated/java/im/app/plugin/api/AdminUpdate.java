@@ -23,7 +23,7 @@ public final class AdminUpdate implements JsonObject {
     }
 
     /**
-     * New name to show.
+     * New display name.
      * @param displayName the value
      * @return this
      */

@@ -27,7 +27,7 @@ public final class AdminsApi {
 
     /**
      * Create an administrator.
-     * <p>Creates an administrator. The roles must exist and rank below the caller. Without login name or password the server makes one up; nobody learns such a password.
+     * <p>Creates an administrator. The roles must exist and rank below the caller. A missing login name or password is generated; a generated password is not returned.
      * Permission: <code>ADMIN_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -74,7 +74,7 @@ public final class AdminsApi {
 
     /**
      * Delete administrators.
-     * <p>Deletes administrators who rank below the caller. The root administrator stays.
+     * <p>Deletes administrators who rank below the caller. The root administrator cannot be deleted.
      * Permission: <code>ADMIN_DELETE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -86,7 +86,7 @@ public final class AdminsApi {
 
     /**
      * Delete roles.
-     * <p>Deletes roles that rank below the caller. Administrators who held them lose what they allowed.
+     * <p>Deletes roles that rank below the caller. Administrators with these roles lose the permissions of the roles.
      * Permission: <code>ADMIN_ROLE_DELETE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -122,7 +122,7 @@ public final class AdminsApi {
 
     /**
      * Query administrators.
-     * <p>Returns administrators. Everybody may query themselves with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
+     * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -134,7 +134,7 @@ public final class AdminsApi {
 
     /**
      * Query administrators.
-     * <p>Returns administrators. Everybody may query themselves with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
+     * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

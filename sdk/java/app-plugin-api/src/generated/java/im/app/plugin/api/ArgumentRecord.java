@@ -5,7 +5,7 @@ package im.app.plugin.api;
 
 /**
  * In JSON the object ArgumentRecord.
- * @param path Field, by the names that plugins use, after the name of the parameter.
+ * @param path Path of the field as plugins name it, beginning with the name of the parameter.
  * @param value Its value.
  */
 public record ArgumentRecord(String path, String value) {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object AuditChange.
- * @param action What happened to it. One of CREATE, UPDATE, DELETE.
+ * @param action Kind of change. One of CREATE, UPDATE, DELETE.
  * @param after Values after the change, with secrets masked.
  * @param before Values before the change, with secrets masked.
  * @param key What identifies the record.

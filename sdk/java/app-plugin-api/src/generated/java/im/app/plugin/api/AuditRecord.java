@@ -12,23 +12,23 @@ import org.jspecify.annotations.Nullable;
  * @param adminId Id of the administrator; absent for plugins and callers without valid credentials.
  * @param changes What changed in the database.
  * @param code Status code of the answer.
- * @param date When the request came.
+ * @param date When the request was received.
  * @param id Id.
  * @param ip Address of the caller.
- * @param loginName Login name of the administrator, or the one that was tried.
+ * @param loginName Login name of the administrator, or the one in a failed login.
  * @param nodeId Node that served the request.
- * @param omittedChanges How many more changes there were.
- * @param onBehalfOf On whose request the plugin acted, if that is known.
+ * @param omittedChanges Number of changes that are omitted.
+ * @param onBehalfOf Origin of the request that the plugin was handling, if known.
  * @param operation Id of the operation.
- * @param outcome Whether it was done, the caller was refused, or the server failed. One of DONE, REFUSED, FAILED.
- * @param params Parameters of the request, with secrets masked; absent if the changes tell all.
+ * @param outcome Whether it was executed, the caller was refused, or the server failed. One of DONE, REFUSED, FAILED.
+ * @param params Parameters of the request, with secrets masked; absent if the changes include them.
  * @param pluginId Id of the plugin that acted.
  * @param pluginVersion Version of the plugin.
- * @param reason Why it was not done.
+ * @param reason Why it was not executed.
  * @param requestId Id of the request, as in the header X-Request-Id.
  * @param status HTTP status of the answer.
  * @param targetIds Ids that the request named or changed.
- * @param tokenId Id of the token or session that the request came with.
+ * @param tokenId Id of the token or session of the request.
  */
 public record AuditRecord(@Nullable Long adminId, List<AuditChange> changes, int code, Instant date, long id, @Nullable String ip, @Nullable String loginName, String nodeId, @Nullable Long omittedChanges, @Nullable String onBehalfOf, String operation, String outcome, @Nullable Object params, @Nullable String pluginId, @Nullable String pluginVersion, @Nullable String reason, @Nullable String requestId, int status, List<String> targetIds, @Nullable Long tokenId) {
     /** Lists and maps that are null are empty. */

@@ -23,7 +23,7 @@ public final class BlockedUserCreation implements JsonObject {
     }
 
     /**
-     * How long to block them; not positive: nothing happens.
+     * Duration of the block; if it is not positive, nothing happens.
      * @param blockDurationMillis the value
      * @return this
      */

@@ -7,13 +7,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object CandidateRecord.
- * @param active What the active version did on the node meanwhile.
+ * @param active Figures of the active version on the node in the same time.
  * @param number Number of the version.
  * @param reason Why it cannot run; missing if it can.
- * @param shadow How copies of calls ended on it, with SHADOW; missing otherwise.
- * @param state State of the candidate. With FAILED it cannot run, and its users get the active version. One of LOADED, STARTED, PAUSED, STOPPED, FAILED.
- * @param usage What it did on the node since it runs there.
- * @param version Version that it states.
+ * @param shadow Results of the copies of calls, with SHADOW; missing otherwise.
+ * @param state State of the candidate. If it is FAILED, it cannot run, and its users get the active version. One of LOADED, STARTED, PAUSED, STOPPED, FAILED.
+ * @param usage Figures since it runs on the node.
+ * @param version Version in its descriptor.
  */
 public record CandidateRecord(UsageRecord active, long number, @Nullable String reason, @Nullable ShadowRecord shadow, String state, UsageRecord usage, @Nullable String version) {
 }

@@ -28,7 +28,7 @@ public final class ClusterMembersApi {
 
     /**
      * Elect a leader.
-     * <p>Makes a node the leader. Without <code>id</code> the current leader stays if it still qualifies; otherwise the node with the highest priority leads. Only active, healthy service nodes that are eligible qualify.
+     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -40,7 +40,7 @@ public final class ClusterMembersApi {
 
     /**
      * Elect a leader.
-     * <p>Makes a node the leader. Without <code>id</code> the current leader stays if it still qualifies; otherwise the node with the highest priority leads. Only active, healthy service nodes that are eligible qualify.
+     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * @param adminId Who changed it last.
  * @param changeDate When it was changed last.
  * @param digest SHA-256 digest of its file.
- * @param nodes State on each node that the plugin is made for.
+ * @param nodes State on each node that the plugin supports.
  * @param number Number of the active version.
- * @param revision Revision of the plugin, for If-Match; it grows with every change.
- * @param rollout Another version that some nodes run instead of the active one, or beside it; missing if there is none.
- * @param status State that all nodes bring the plugin into. One of LOADED, STARTED, PAUSED, STOPPED.
- * @param version Version that it states.
+ * @param revision Revision of the plugin, for If-Match; it increases with every change.
+ * @param rollout Another version that some nodes run instead of the active one, or next to it; missing if there is none.
+ * @param status Requested state on all nodes. One of LOADED, STARTED, PAUSED, STOPPED.
+ * @param version Version in its descriptor.
  */
 public record ClusterRecord(long adminId, Instant changeDate, String digest, List<NodeStateRecord> nodes, long number, long revision, @Nullable RolloutRecord rollout, String status, @Nullable String version) {
     /** Lists and maps that are null are empty. */

@@ -109,7 +109,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses
@@ -120,7 +120,7 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> takes back what was set. Every change makes a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @throws im.app.plugin.AppException if the server refuses
      */

@@ -31,7 +31,7 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether to load and check only: the answer says what each plugin is and what is wrong with it, and nothing is kept.
+     * Whether to load and check only: the response describes each plugin and its problems, and nothing is stored.
      * @param dryRun the value
      * @return this
      */

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object DebuggingRecord.
- * @param address Where debuggers attach, on the machine of this node.
- * @param configured Whether that is so because of app.plugin.js.debug.enabled. Then its calls wait for a debugger, and it cannot be switched off.
+ * @param address Address for debuggers, on the machine of this node.
+ * @param configured Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a debugger, and debugging cannot be disabled.
  * @param enabled Whether debuggers can attach to it.
- * @param link What to paste into the address bar of Chrome on that machine.
+ * @param link Link for the address bar of Chrome on that machine.
  * @param pluginId Id of the plugin.
  */
 public record DebuggingRecord(@Nullable String address, boolean configured, boolean enabled, @Nullable String link, String pluginId) {

@@ -5,7 +5,7 @@ package im.app.plugin.api;
 
 /**
  * In JSON the object DeleteResult.
- * @param deletedCount How many records were deleted.
+ * @param deletedCount Number of deleted records.
  */
 public record DeleteResult(long deletedCount) {
 }

@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object DeliveryRecord.
- * @param delivered How many events this node has brought to it since it began to.
- * @param failures How many calls have failed in a row; what follows waits until one succeeds.
+ * @param delivered Number of events that this node has delivered.
+ * @param failures Number of consecutive failed calls; later events wait until a call succeeds.
  * @param lastError Why the last call failed.
- * @param lost How many events were deleted before it got them (app.plugin.events).
- * @param nextDate When a call that failed is repeated.
- * @param nodeId The node that brings events to it; missing if none does yet. What follows is complete on that node only.
- * @param position Id of the last event that it has got.
- * @param waiting How many events follow at most, when that was looked at last.
+ * @param lost Number of events that were deleted before they were delivered (app.plugin.events).
+ * @param nextDate When a failed call is retried.
+ * @param nodeId The node that delivers events to it; missing if there is none yet. The following fields are complete on that node only.
+ * @param position Id of the last delivered event.
+ * @param waiting Upper bound of the number of waiting events at the last check.
  */
 public record DeliveryRecord(long delivered, long failures, @Nullable String lastError, long lost, @Nullable Instant nextDate, @Nullable String nodeId, long position, long waiting) {
 }

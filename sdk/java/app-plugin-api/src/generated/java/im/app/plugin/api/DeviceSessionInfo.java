@@ -5,8 +5,8 @@ package im.app.plugin.api;
 
 /**
  * In JSON the object DeviceSessionInfo.
- * @param active Whether the gateway is there.
- * @param heartbeatTimestampSeconds When the gateway was last heard of, in seconds since 1970.
+ * @param active Whether the gateway is connected.
+ * @param heartbeatTimestampSeconds Time of the last sign of life of the gateway, in seconds since 1970.
  * @param nodeId Id of the gateway.
  */
 public record DeviceSessionInfo(boolean active, long heartbeatTimestampSeconds, String nodeId) {

@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object FlightRecording.
- * @param closeDate When it stopped or was closed; absent: it has not.
- * @param description What whoever made it wrote about it.
+ * @param closeDate When it stopped or was closed; absent while it runs.
+ * @param description Description given by its creator.
  * @param id ID of the recording on its node.
- * @param startDate When it started; absent: it has not.
- * @param state Where it is in its life. One of NEW, DELAYED, RUNNING, STOPPED, CLOSED.
+ * @param startDate When it started; absent before.
+ * @param state State. One of NEW, DELAYED, RUNNING, STOPPED, CLOSED.
  */
 public record FlightRecording(@Nullable Instant closeDate, @Nullable String description, long id, @Nullable Instant startDate, String state) {
 }

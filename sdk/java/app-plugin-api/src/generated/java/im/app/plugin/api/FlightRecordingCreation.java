@@ -31,7 +31,7 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * After how many seconds it starts; 0 or absent: at once.
+     * Number of seconds after which it starts; 0 or absent: immediately.
      * @param delaySeconds the value
      * @return this
      */
@@ -51,7 +51,7 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * After how many seconds it stops by itself; 0 or absent: never.
+     * Number of seconds after which it stops automatically; 0 or absent: never.
      * @param durationSeconds the value
      * @return this
      */
@@ -61,7 +61,7 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * How many seconds back it reaches; 0 or absent: to its start.
+     * Number of seconds that it covers; 0 or absent: since its start.
      * @param maxAgeSeconds the value
      * @return this
      */
@@ -71,7 +71,7 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * How many bytes it may have before its oldest chunks are dropped; 0 or absent: as many as all recordings may have.
+     * Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all recordings.
      * @param maxSizeBytes the value
      * @return this
      */

@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object FriendRequest.
- * @param content What the requester wrote.
+ * @param content Content of the request.
  * @param creationDate When the request was sent.
- * @param expirationDate Until when the request can be answered; absent: for ever.
+ * @param expirationDate Until when the request can be answered; absent: forever.
  * @param id Id.
- * @param reason What the recipient answered.
- * @param recipientId Id of the user who is asked.
- * @param requesterId Id of the user who asks.
+ * @param reason Reason in the response of the recipient.
+ * @param recipientId Id of the recipient.
+ * @param requesterId Id of the requester.
  * @param responseDate When the request was answered.
- * @param status What became of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+ * @param status Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
  */
 public record FriendRequest(String content, Instant creationDate, @Nullable Instant expirationDate, long id, @Nullable String reason, long recipientId, long requesterId, @Nullable Instant responseDate, String status) {
 }

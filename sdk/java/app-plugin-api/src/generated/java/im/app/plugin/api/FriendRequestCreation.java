@@ -62,7 +62,7 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * Id of the user who is asked, neither 0 nor the requester's. Must be set.
+     * Id of the recipient, neither 0 nor the requester's. Must be set.
      * @param recipientId the value
      * @return this
      */
@@ -72,7 +72,7 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * Id of the user who asks, not 0. Must be set.
+     * Id of the requester, not 0. Must be set.
      * @param requesterId the value
      * @return this
      */
@@ -92,7 +92,7 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * What became of the request; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status of the request; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

@@ -42,7 +42,7 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * What the recipient answered.
+     * Reason in the response of the recipient.
      * @param reason the value
      * @return this
      */
@@ -52,7 +52,7 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * Id of another user who is asked, not 0.
+     * Id of the new recipient, not 0.
      * @param recipientId the value
      * @return this
      */
@@ -62,7 +62,7 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * Id of another user who asks, not 0.
+     * Id of the new requester, not 0.
      * @param requesterId the value
      * @return this
      */
@@ -82,7 +82,7 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * What became of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

@@ -14,7 +14,7 @@ import java.util.List;
  * @param java Whether a script may use classes of Java.
  * @param permissions Permissions of the admin interface.
  * @param pluginId Id of the plugin.
- * @param revision Revision of what is granted, for If-Match; it grows with every change.
+ * @param revision Revision of the grants, for If-Match; it increases with every change.
  */
 public record GrantRecord(long adminId, Instant changeDate, List<String> hosts, boolean java, List<String> permissions, String pluginId, long revision) {
     /** Lists and maps that are null are empty. */

@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  * @param intro Introduction.
  * @param isActive Whether it is active.
  * @param lastUpdatedDate When it was changed last.
- * @param minimumScore What answers to the questions must be worth to join.
- * @param muteEndDate Until when nobody may send messages.
+ * @param minimumScore Points that are required to join.
+ * @param muteEndDate Until when no member may send messages.
  * @param name Name.
  * @param ownerId Id of the user who owns it.
  * @param typeId Id of the type; 0 is the default type.
- * @param userDefinedAttributes What the application keeps with it.
+ * @param userDefinedAttributes Attributes that the application stores with it.
  */
 public record Group(@Nullable String announcement, Instant creationDate, long creatorId, @Nullable Instant deletionDate, long id, @Nullable String intro, boolean isActive, Instant lastUpdatedDate, int minimumScore, @Nullable Instant muteEndDate, @Nullable String name, long ownerId, long typeId, Map<String, @Nullable Object> userDefinedAttributes) {
     /** Lists and maps that are null are empty. */

@@ -72,7 +72,7 @@ public final class GroupCreation implements JsonObject {
     }
 
     /**
-     * Whether it is active; absent: as the settings say.
+     * Whether it is active; absent: the configured default.
      * @param isActive the value
      * @return this
      */
@@ -92,7 +92,7 @@ public final class GroupCreation implements JsonObject {
     }
 
     /**
-     * What answers to the questions must be worth to join.
+     * Points that are required to join.
      * @param minimumScore the value
      * @return this
      */
@@ -102,7 +102,7 @@ public final class GroupCreation implements JsonObject {
     }
 
     /**
-     * Until when nobody may send messages.
+     * Until when no member may send messages.
      * @param muteEndDate the value
      * @return this
      */

@@ -8,16 +8,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object GroupInvitation.
- * @param content What the inviter says.
+ * @param content Content of the invitation.
  * @param creationDate When it was made.
  * @param expirationDate Until when it can be answered.
  * @param groupId Id of the group.
  * @param id Id.
  * @param inviteeId Id of the user who is invited.
  * @param inviterId Id of the user who invites.
- * @param reason What the invitee answered.
+ * @param reason Reason in the response of the invitee.
  * @param responseDate When it was answered.
- * @param status What became of it. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+ * @param status Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
  */
 public record GroupInvitation(String content, Instant creationDate, @Nullable Instant expirationDate, long groupId, long id, long inviteeId, long inviterId, @Nullable String reason, @Nullable Instant responseDate, String status) {
 }

@@ -22,7 +22,7 @@ public final class GroupInvitationCreation implements JsonObject {
     }
 
     /**
-     * What the inviter says.
+     * Content of the invitation.
      * @param content the value
      * @return this
      */
@@ -52,7 +52,7 @@ public final class GroupInvitationCreation implements JsonObject {
     }
 
     /**
-     * Id; absent: made up.
+     * Id; absent: generated.
      * @param id the value
      * @return this
      */
@@ -92,7 +92,7 @@ public final class GroupInvitationCreation implements JsonObject {
     }
 
     /**
-     * What became of it; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

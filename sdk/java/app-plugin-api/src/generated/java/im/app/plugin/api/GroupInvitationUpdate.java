@@ -22,7 +22,7 @@ public final class GroupInvitationUpdate implements JsonObject {
     }
 
     /**
-     * What the inviter says.
+     * Content of the invitation.
      * @param content the value
      * @return this
      */
@@ -82,7 +82,7 @@ public final class GroupInvitationUpdate implements JsonObject {
     }
 
     /**
-     * What became of it. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

@@ -22,7 +22,7 @@ public final class GroupJoinRequestCreation implements JsonObject {
     }
 
     /**
-     * What the requester says.
+     * Content of the request.
      * @param content the value
      * @return this
      */
@@ -52,7 +52,7 @@ public final class GroupJoinRequestCreation implements JsonObject {
     }
 
     /**
-     * Id; absent: made up.
+     * Id; absent: generated.
      * @param id the value
      * @return this
      */
@@ -102,7 +102,7 @@ public final class GroupJoinRequestCreation implements JsonObject {
     }
 
     /**
-     * What became of it; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

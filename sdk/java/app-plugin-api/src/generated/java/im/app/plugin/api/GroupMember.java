@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param joinDate When the member joined.
  * @param key Group and user.
  * @param muteEndDate Until when the member may not send messages.
- * @param name What the group calls the member.
- * @param role What the member may do. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
+ * @param name Name of the member in the group.
+ * @param role Role of the member. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
  */
 public record GroupMember(Instant joinDate, GroupUserKey key, @Nullable Instant muteEndDate, @Nullable String name, String role) {
 }

@@ -52,7 +52,7 @@ public final class GroupMemberCreation implements JsonObject {
     }
 
     /**
-     * What the group calls the member.
+     * Name of the member in the group.
      * @param name the value
      * @return this
      */
@@ -62,7 +62,7 @@ public final class GroupMemberCreation implements JsonObject {
     }
 
     /**
-     * What the member may do; not OWNER. One of MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST. Must be set.
+     * Role of the member; not OWNER. One of MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST. Must be set.
      * @param role the value
      * @return this
      */

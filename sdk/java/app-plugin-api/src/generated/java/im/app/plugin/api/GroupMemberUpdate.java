@@ -42,7 +42,7 @@ public final class GroupMemberUpdate implements JsonObject {
     }
 
     /**
-     * What the group calls the member.
+     * Name of the member in the group.
      * @param name the value
      * @return this
      */
@@ -52,7 +52,7 @@ public final class GroupMemberUpdate implements JsonObject {
     }
 
     /**
-     * What the member may do; nobody becomes or ceases to be the owner. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
+     * Role of the member; the owner cannot be changed here. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
      * @param role the value
      * @return this
      */

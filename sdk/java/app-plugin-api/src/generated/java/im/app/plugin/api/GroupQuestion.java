@@ -7,11 +7,11 @@ import java.util.List;
 
 /**
  * In JSON the object GroupQuestion.
- * @param answers Right answers.
+ * @param answers Correct answers.
  * @param groupId Id of the group.
  * @param id Id.
- * @param question What is asked.
- * @param score What a right answer is worth.
+ * @param question Question.
+ * @param score Points for a correct answer.
  */
 public record GroupQuestion(List<String> answers, long groupId, long id, String question, int score) {
     /** Lists and maps that are null are empty. */

@@ -23,7 +23,7 @@ public final class GroupQuestionCreation implements JsonObject {
     }
 
     /**
-     * Right answers. Must be set.
+     * Correct answers. Must be set.
      * @param answers the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class GroupQuestionCreation implements JsonObject {
     }
 
     /**
-     * Right answers. Must be set.
+     * Correct answers. Must be set.
      * @param answers the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class GroupQuestionCreation implements JsonObject {
     }
 
     /**
-     * What is asked. Must be set.
+     * Question. Must be set.
      * @param question the value
      * @return this
      */
@@ -63,7 +63,7 @@ public final class GroupQuestionCreation implements JsonObject {
     }
 
     /**
-     * What a right answer is worth. Must be set.
+     * Points for a correct answer. Must be set.
      * @param score the value
      * @return this
      */

@@ -23,7 +23,7 @@ public final class GroupQuestionUpdate implements JsonObject {
     }
 
     /**
-     * Right answers.
+     * Correct answers.
      * @param answers the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class GroupQuestionUpdate implements JsonObject {
     }
 
     /**
-     * Right answers.
+     * Correct answers.
      * @param answers the value
      * @return this
      */
@@ -43,7 +43,7 @@ public final class GroupQuestionUpdate implements JsonObject {
     }
 
     /**
-     * Id of the group that asks from now on.
+     * Id of the new group of the question.
      * @param groupId the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class GroupQuestionUpdate implements JsonObject {
     }
 
     /**
-     * What is asked.
+     * Question.
      * @param question the value
      * @return this
      */
@@ -63,7 +63,7 @@ public final class GroupQuestionUpdate implements JsonObject {
     }
 
     /**
-     * What a right answer is worth.
+     * Points for a correct answer.
      * @param score the value
      * @return this
      */

@@ -41,7 +41,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * How many members a group may have. Must be set.
+     * Maximum number of members of a group. Must be set.
      * @param groupSizeLimit the value
      * @return this
      */
@@ -51,7 +51,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Whether those who are not members may send messages. Must be set.
+     * Whether users who are not members may send messages. Must be set.
      * @param guestSpeakable the value
      * @return this
      */
@@ -61,7 +61,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Who may bring users into a group and whether these must agree. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
+     * Who may invite users to a group and whether these must accept. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
      * @param invitationStrategy the value
      * @return this
      */
@@ -71,7 +71,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * How users get into a group by themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST. Must be set.
+     * How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST. Must be set.
      * @param joinStrategy the value
      * @return this
      */
@@ -81,7 +81,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Who may change what a group says of its members. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
+     * Who may change the information about members of a group. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
      * @param memberInfoUpdateStrategy the value
      * @return this
      */
@@ -111,7 +111,7 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Whether members may change what the group says of them. Must be set.
+     * Whether members may change their own information in the group. Must be set.
      * @param selfInfoUpdatable the value
      * @return this
      */

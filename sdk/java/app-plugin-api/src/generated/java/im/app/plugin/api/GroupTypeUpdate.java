@@ -41,7 +41,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * How many members a group may have.
+     * Maximum number of members of a group.
      * @param groupSizeLimit the value
      * @return this
      */
@@ -51,7 +51,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * Whether those who are not members may send messages.
+     * Whether users who are not members may send messages.
      * @param guestSpeakable the value
      * @return this
      */
@@ -61,7 +61,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * Who may bring users into a group and whether these must agree. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
+     * Who may invite users to a group and whether these must accept. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
      * @param invitationStrategy the value
      * @return this
      */
@@ -71,7 +71,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * How users get into a group by themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST.
+     * How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST.
      * @param joinStrategy the value
      * @return this
      */
@@ -81,7 +81,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * Who may change what a group says of its members. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
+     * Who may change the information about members of a group. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
      * @param memberInfoUpdateStrategy the value
      * @return this
      */
@@ -111,7 +111,7 @@ public final class GroupTypeUpdate implements JsonObject {
     }
 
     /**
-     * Whether members may change what the group says of them.
+     * Whether members may change their own information in the group.
      * @param selfInfoUpdatable the value
      * @return this
      */

@@ -92,7 +92,7 @@ public final class GroupUpdate implements JsonObject {
     }
 
     /**
-     * What answers to the questions must be worth to join.
+     * Points that are required to join.
      * @param minimumScore the value
      * @return this
      */
@@ -102,7 +102,7 @@ public final class GroupUpdate implements JsonObject {
     }
 
     /**
-     * Until when nobody may send messages.
+     * Until when no member may send messages.
      * @param muteEndDate the value
      * @return this
      */
@@ -132,7 +132,7 @@ public final class GroupUpdate implements JsonObject {
     }
 
     /**
-     * Whether whoever was the owner leaves the groups.
+     * Whether the previous owner leaves the groups.
      * @param quitAfterTransfer the value
      * @return this
      */
@@ -142,7 +142,7 @@ public final class GroupUpdate implements JsonObject {
     }
 
     /**
-     * Id of the member to hand the groups over to; other fields mean nothing then.
+     * Id of the member to whom the ownership is transferred; other fields are ignored then.
      * @param successorId the value
      * @return this
      */

@@ -52,7 +52,7 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date or else the name that is asked for, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -121,7 +121,7 @@ public final class GroupsApi {
 
     /**
      * Update groups.
-     * <p>Changes groups. A new owner becomes a member if need be, and whoever was it becomes a plain member.
+     * <p>Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a plain member.
      * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
      * Permission: <code>GROUP_UPDATE</code>.
      * @param input the parameters

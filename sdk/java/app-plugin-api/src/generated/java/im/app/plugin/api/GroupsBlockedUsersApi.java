@@ -17,7 +17,7 @@ public final class GroupsBlockedUsersApi {
 
     /**
      * Block a user of a group.
-     * <p>Keeps a user out of a group. A member stays one.
+     * <p>Blocks a user in a group. If the user is a member, the membership is not affected.
      * Permission: <code>GROUP_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -41,7 +41,7 @@ public final class GroupsBlockedUsersApi {
 
     /**
      * Query blocked users of groups.
-     * <p>Returns blocked users in the order of group and user, or of the first date that is asked for.
+     * <p>Returns blocked users in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -53,7 +53,7 @@ public final class GroupsBlockedUsersApi {
 
     /**
      * Query blocked users of groups.
-     * <p>Returns blocked users in the order of group and user, or of the first date that is asked for.
+     * <p>Returns blocked users in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

@@ -17,7 +17,7 @@ public final class GroupsInvitationsApi {
 
     /**
      * Create an invitation to a group.
-     * <p>Stores an invitation. Nobody joins a group by it, whatever its status is.
+     * <p>Stores an invitation. It adds no member to the group, regardless of its status.
      * Permission: <code>GROUP_INVITATION_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class GroupsInvitationsApi {
 
     /**
      * Query invitations to groups.
-     * <p>Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.
+     * <p>Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class GroupsInvitationsApi {
 
     /**
      * Query invitations to groups.
-     * <p>Returns invitations in the order of their ids, or of the first date that is asked for. A pending invitation that is too old counts as expired.
+     * <p>Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -98,7 +98,7 @@ public final class GroupsInvitationsApi {
 
     /**
      * Update invitations to groups.
-     * <p>Changes invitations. The response date changes only with the status: an answer has one, anything else has none. Nobody joins a group by it.
+     * <p>Changes invitations. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
      * Permission: <code>GROUP_INVITATION_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -17,7 +17,7 @@ public final class GroupsMembersApi {
 
     /**
      * Add a member to a group.
-     * <p>Adds a member to a group that exists and has fewer members than its type allows. A group has one owner, who is changed with <code>PUT /groups</code>.
+     * <p>Adds a member to a group that exists and has fewer members than its type allows. A group has one owner; change the owner with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups.
-     * <p>Returns members in the order of group and user, or of the first date that is asked for.
+     * <p>Returns members in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups.
-     * <p>Returns members in the order of group and user, or of the first date that is asked for.
+     * <p>Returns members in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -98,7 +98,7 @@ public final class GroupsMembersApi {
 
     /**
      * Update members of groups.
-     * <p>Changes members. Who is the owner is changed with <code>PUT /groups</code>.
+     * <p>Changes members. Change the owner with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -9,24 +9,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * In JSON the object Member.
  * @param adminApiAddress Its admin interface.
- * @param isLeaderEligible Whether it may lead.
- * @param isSeed Whether its record stays when it is silent.
+ * @param isLeaderEligible Whether it may become leader.
+ * @param isSeed Whether its record is kept without heartbeats.
  * @param key Which node it is.
  * @param leaderEligible The same as isLeaderEligible.
  * @param memberHost Its host.
  * @param memberPort Its port for other nodes; 0 as nodes meet at NATS.
- * @param name Its name for people.
+ * @param name Its display name.
  * @param nodeType Its role. One of AI_SERVING, GATEWAY, SERVICE, MOCK.
  * @param nodeVersion The program that it runs.
- * @param priority The highest number leads.
+ * @param priority Priority in the election of the leader; the highest number wins.
  * @param processId Id of its process: members with the same one share plugins, metrics and logs.
  * @param registrationDate When it joined.
  * @param seed The same as isSeed.
- * @param status How it is.
+ * @param status Its state.
  * @param tcpAddress Its TCP address for clients.
  * @param udpAddress Its UDP address for clients.
  * @param wsAddress Its WebSocket address for clients.
- * @param zone Where it stands.
+ * @param zone Its location.
  */
 public record Member(String adminApiAddress, boolean isLeaderEligible, boolean isSeed, MemberKey key, boolean leaderEligible, String memberHost, int memberPort, String name, String nodeType, MemberVersion nodeVersion, int priority, @Nullable String processId, Instant registrationDate, boolean seed, MemberStatus status, @Nullable String tcpAddress, @Nullable String udpAddress, @Nullable String wsAddress, String zone) {
 }

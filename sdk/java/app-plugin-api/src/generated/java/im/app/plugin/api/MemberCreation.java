@@ -32,7 +32,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Whether it takes new work.
+     * Whether it accepts new work.
      * @param isActive the value
      * @return this
      */
@@ -42,7 +42,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Whether it is well.
+     * Whether it is healthy.
      * @param isHealthy the value
      * @return this
      */
@@ -52,7 +52,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Whether it may lead; service nodes only.
+     * Whether it may become leader; service nodes only.
      * @param isLeaderEligible the value
      * @return this
      */
@@ -62,7 +62,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Whether its record stays when it is silent.
+     * Whether its record is kept without heartbeats.
      * @param isSeed the value
      * @return this
      */
@@ -92,7 +92,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Its name for people.
+     * Its display name.
      * @param name the value
      * @return this
      */
@@ -122,7 +122,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * The highest number leads.
+     * Priority in the election of the leader; the highest number wins.
      * @param priority the value
      * @return this
      */
@@ -182,7 +182,7 @@ public final class MemberCreation implements JsonObject {
     }
 
     /**
-     * Where it stands.
+     * Its location.
      * @param zone the value
      * @return this
      */

@@ -10,9 +10,9 @@ import java.time.Instant;
  * @param active The same as isActive.
  * @param hasJoinedCluster Whether it takes part in the cluster.
  * @param healthy The same as isHealthy.
- * @param isActive Whether it takes new work.
- * @param isHealthy Whether it is well.
- * @param lastHeartbeatDate When it was last heard of.
+ * @param isActive Whether it accepts new work.
+ * @param isHealthy Whether it is healthy.
+ * @param lastHeartbeatDate Time of its last heartbeat.
  */
 public record MemberStatus(boolean active, boolean hasJoinedCluster, boolean healthy, boolean isActive, boolean isHealthy, Instant lastHeartbeatDate) {
 }

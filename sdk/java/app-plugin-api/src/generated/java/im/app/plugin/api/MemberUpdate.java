@@ -21,7 +21,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * Whether it takes new work.
+     * Whether it accepts new work.
      * @param isActive the value
      * @return this
      */
@@ -31,7 +31,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * Whether it may lead; service nodes only.
+     * Whether it may become leader; service nodes only.
      * @param isLeaderEligible the value
      * @return this
      */
@@ -41,7 +41,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * Whether its record stays when it is silent.
+     * Whether its record is kept without heartbeats.
      * @param isSeed the value
      * @return this
      */
@@ -51,7 +51,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * Its name for people.
+     * Its display name.
      * @param name the value
      * @return this
      */
@@ -61,7 +61,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * The highest number leads.
+     * Priority in the election of the leader; the highest number wins.
      * @param priority the value
      * @return this
      */
@@ -71,7 +71,7 @@ public final class MemberUpdate implements JsonObject {
     }
 
     /**
-     * Where it stands.
+     * Its location.
      * @param zone the value
      * @return this
      */

@@ -23,7 +23,7 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * After how many seconds readers shall forget the message.
+     * Number of seconds after which readers should delete the message.
      * @param burnAfter the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * Whether it is a message of the server, which nobody needs to allow. Must be set.
+     * Whether it is a message of the server, for which no permission of the users is needed. Must be set.
      * @param isSystemMessage the value
      * @return this
      */

@@ -24,7 +24,7 @@ public final class MessageUpdate implements JsonObject {
     }
 
     /**
-     * After how many seconds readers shall forget the messages.
+     * Number of seconds after which readers should delete the messages.
      * @param burnAfter the value
      * @return this
      */

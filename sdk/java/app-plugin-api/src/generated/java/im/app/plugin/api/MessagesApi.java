@@ -109,7 +109,7 @@ public final class MessagesApi {
 
     /**
      * Update messages.
-     * <p>Changes messages. What is absent stays as it is. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
+     * <p>Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
      * Permission: <code>MESSAGE_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

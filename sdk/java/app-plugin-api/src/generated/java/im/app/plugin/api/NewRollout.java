@@ -23,7 +23,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. It is not judged if it is missing.
+     * Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. Not evaluated if missing.
      * @param maxDifferencePercentage the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is how far that share may lie above the one of the active version, in percentage points. The default is 5.
+     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is the maximum excess over the share of the active version, in percentage points. The default is 5.
      * @param maxErrorPercentage the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * How far the share of refused calls on a node may lie above the one of the active version, in percentage points; for rollouts by users and shadows. It is not judged if it is missing.
+     * Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; for rollouts by users and shadows. Not evaluated if missing.
      * @param maxRefusalPercentage the value
      * @return this
      */
@@ -103,7 +103,7 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Percentage of users who shall get it, by a hash of their ids. Who is in a percentage is in every larger one as well.
+     * Percentage of users who get it, by a hash of their ids. A larger percentage includes the users of a smaller one.
      * @param percentage the value
      * @return this
      */

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object NodeStateRecord.
- * @param candidate Version that the node runs beside it, for some users or as a shadow; missing if there is none.
+ * @param candidate Version that the node runs next to it, for some users or as a shadow; missing if there is none.
  * @param digest SHA-256 digest of its file.
  * @param nodeId Id of the node.
  * @param number Number of the version that the node runs; missing if it runs none of the cluster.

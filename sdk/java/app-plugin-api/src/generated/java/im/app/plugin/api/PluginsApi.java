@@ -29,7 +29,7 @@ public final class PluginsApi {
 
     /**
      * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls.
-     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With <code>shadow</code>, nodes run it beside the active one on copies of calls: the active version answers all of them, and the candidate gets each afterwards, without anybody waiting; its answers are compared and thrown away. Its <code>fetch</code> requests are sent; writes through the server (<code>app.api</code>, <code>app.storage</code>, <code>app.notify</code>) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After <code>promoteAfterSeconds</code> without that, and if all nodes that should run the version do and answer, the version becomes the active one; with <code>steps</code> it gets to more users step by step before. While a rollout is under way no other version can be activated.
+     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With <code>shadow</code>, nodes run it next to the active one on copies of calls: the active version answers all of them, and the candidate receives each afterwards, without delaying the call; its answers are compared and thrown away. Its <code>fetch</code> requests are sent; writes through the server (<code>app.api</code>, <code>app.storage</code>, <code>app.notify</code>) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After <code>promoteAfterSeconds</code> without that, and if all nodes that should run the version do and answer, the version becomes the active one; with <code>steps</code> it gets to more users step by step before. While a rollout is under way no other version can be activated.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -62,7 +62,7 @@ public final class PluginsApi {
 
     /**
      * Delete versions of a plugin of the cluster.
-     * <p>Forgets versions of a plugin. Unknown numbers are skipped; the active version is refused.
+     * <p>Deletes versions of a plugin. Unknown numbers are skipped; the active version is refused.
      * Permission: <code>PLUGIN_DELETE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -248,7 +248,7 @@ public final class PluginsApi {
 
     /**
      * Let debuggers attach to a plugin, or no longer.
-     * <p>Loads a JavaScript plugin of this node anew, in the state that it has and without a call lost, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It waits for no debugger and runs as always, only slower, until one stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
+     * <p>Reloads a JavaScript plugin of this node, in its current state and without losing a call, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It does not wait for a debugger and runs normally, only slower, until a debugger stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
      * Permission: <code>PLUGIN_DEBUG</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -44,7 +44,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * Ids of users who ask. Example: <code>1</code>.
+     * Ids of requesters. Example: <code>1</code>.
      * @param requesterIds the value
      * @return this
      */
@@ -54,7 +54,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * Ids of users who ask. Example: <code>1</code>.
+     * Ids of requesters. Example: <code>1</code>.
      * @param requesterIds the value
      * @return this
      */
@@ -64,7 +64,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * Ids of users who are asked. Example: <code>2</code>.
+     * Ids of recipients. Example: <code>2</code>.
      * @param recipientIds the value
      * @return this
      */
@@ -74,7 +74,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * Ids of users who are asked. Example: <code>2</code>.
+     * Ids of recipients. Example: <code>2</code>.
      * @param recipientIds the value
      * @return this
      */
@@ -84,7 +84,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * What became of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -94,7 +94,7 @@ public final class QueryFriendRequestPage implements JsonObject {
     }
 
     /**
-     * What became of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */

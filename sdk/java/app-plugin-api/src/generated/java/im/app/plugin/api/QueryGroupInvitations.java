@@ -104,7 +104,7 @@ public final class QueryGroupInvitations implements JsonObject {
     }
 
     /**
-     * What became of them. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -114,7 +114,7 @@ public final class QueryGroupInvitations implements JsonObject {
     }
 
     /**
-     * What became of them. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -164,7 +164,7 @@ public final class QueryGroupInvitations implements JsonObject {
     }
 
     /**
-     * Earliest expiration date; means nothing if invitations do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Earliest expiration date; ignored if invitations do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateStart the value
      * @return this
      */
@@ -174,7 +174,7 @@ public final class QueryGroupInvitations implements JsonObject {
     }
 
     /**
-     * Date before which they expire; means nothing if invitations do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which they expire; ignored if invitations do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateEnd the value
      * @return this
      */

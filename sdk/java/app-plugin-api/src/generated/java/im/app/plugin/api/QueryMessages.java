@@ -164,7 +164,7 @@ public final class QueryMessages implements JsonObject {
     }
 
     /**
-     * Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date that is asked for, or, if nothing but kinds are asked for, of the delivery dates.
+     * Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates.
      * @param ascending the value
      * @return this
      */

@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Parameters: Count who is online. */
+/** Parameters: Count online users. */
 public final class QueryOnlineUserCount implements JsonObject {
     private final Map<String, @Nullable Object> values = new LinkedHashMap<>();
 

@@ -23,7 +23,7 @@ public final class QueryPluginGrants implements JsonObject {
     }
 
     /**
-     * Ids of plugins; none is all. Example: <code>word-filter</code>.
+     * Ids of plugins; empty means all. Example: <code>word-filter</code>.
      * @param ids the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class QueryPluginGrants implements JsonObject {
     }
 
     /**
-     * Ids of plugins; none is all. Example: <code>word-filter</code>.
+     * Ids of plugins; empty means all. Example: <code>word-filter</code>.
      * @param ids the value
      * @return this
      */

@@ -23,7 +23,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of requests; none is all. Example: <code>7264</code>.
+     * Ids of requests; empty means all. Example: <code>7264</code>.
      * @param requestIds the value
      * @return this
      */
@@ -33,7 +33,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of requests; none is all. Example: <code>7264</code>.
+     * Ids of requests; empty means all. Example: <code>7264</code>.
      * @param requestIds the value
      * @return this
      */
@@ -43,7 +43,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of users; none is all. Example: <code>1,2</code>.
+     * Ids of users; empty means all. Example: <code>1,2</code>.
      * @param userIds the value
      * @return this
      */
@@ -53,7 +53,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of users; none is all. Example: <code>1,2</code>.
+     * Ids of users; empty means all. Example: <code>1,2</code>.
      * @param userIds the value
      * @return this
      */
@@ -63,7 +63,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of plugins, one of which was called; none is all. Example: <code>word-filter</code>.
+     * Ids of plugins, one of which was called; empty means all. Example: <code>word-filter</code>.
      * @param pluginIds the value
      * @return this
      */
@@ -73,7 +73,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Ids of plugins, one of which was called; none is all. Example: <code>word-filter</code>.
+     * Ids of plugins, one of which was called; empty means all. Example: <code>word-filter</code>.
      * @param pluginIds the value
      * @return this
      */
@@ -83,7 +83,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Names of extension points; none is all. Example: <code>ClientRequestHandler</code>.
+     * Names of extension points; empty means all. Example: <code>ClientRequestHandler</code>.
      * @param extensionPoints the value
      * @return this
      */
@@ -93,7 +93,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * Names of extension points; none is all. Example: <code>ClientRequestHandler</code>.
+     * Names of extension points; empty means all. Example: <code>ClientRequestHandler</code>.
      * @param extensionPoints the value
      * @return this
      */
@@ -103,7 +103,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * How an extension ended, that of pluginIds if they are given; none is all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+     * How an extension ended, that of pluginIds if they are given; empty means all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
      * @param outcomes the value
      * @return this
      */
@@ -113,7 +113,7 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * How an extension ended, that of pluginIds if they are given; none is all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+     * How an extension ended, that of pluginIds if they are given; empty means all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
      * @param outcomes the value
      * @return this
      */

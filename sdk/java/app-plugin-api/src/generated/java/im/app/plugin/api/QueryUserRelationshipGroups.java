@@ -24,7 +24,7 @@ public final class QueryUserRelationshipGroups implements JsonObject {
     }
 
     /**
-     * Ids of users whose groups are wanted. Example: <code>1</code>.
+     * Ids of the owners of the groups. Example: <code>1</code>.
      * @param ownerIds the value
      * @return this
      */
@@ -34,7 +34,7 @@ public final class QueryUserRelationshipGroups implements JsonObject {
     }
 
     /**
-     * Ids of users whose groups are wanted. Example: <code>1</code>.
+     * Ids of the owners of the groups. Example: <code>1</code>.
      * @param ownerIds the value
      * @return this
      */

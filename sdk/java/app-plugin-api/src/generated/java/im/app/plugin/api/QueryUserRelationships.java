@@ -24,7 +24,7 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Ids of the users who know. Example: <code>1</code>.
+     * Ids of the owners. Example: <code>1</code>.
      * @param ownerIds the value
      * @return this
      */
@@ -34,7 +34,7 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Ids of the users who know. Example: <code>1</code>.
+     * Ids of the owners. Example: <code>1</code>.
      * @param ownerIds the value
      * @return this
      */
@@ -44,7 +44,7 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Ids of the users who are known. Example: <code>2</code>.
+     * Ids of the related users. Example: <code>2</code>.
      * @param relatedUserIds the value
      * @return this
      */
@@ -54,7 +54,7 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Ids of the users who are known. Example: <code>2</code>.
+     * Ids of the related users. Example: <code>2</code>.
      * @param relatedUserIds the value
      * @return this
      */

@@ -62,7 +62,7 @@ public final class RelationshipCreation implements JsonObject {
     }
 
     /**
-     * Id of the user who is known, neither 0 nor the owner's. Must be set.
+     * Id of the related user, neither 0 nor the owner's. Must be set.
      * @param relatedUserId the value
      * @return this
      */

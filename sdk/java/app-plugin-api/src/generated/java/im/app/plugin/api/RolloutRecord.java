@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param endDate When it ended.
  * @param figures What the nodes had seen of its last step when it ended; missing before, and if they had seen nothing.
  * @param id Id of the rollout.
- * @param maxDifferencePercentage Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not judged.
- * @param maxErrorPercentage Largest share of failed calls on a node, in percent. With USERS and SHADOW it is how far that share may lie above the one of the active version, in percentage points.
- * @param maxLatencyPercentage Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not judged.
- * @param maxRefusalPercentage How far the share of refused calls on a node may lie above the one of the active version, in percentage points; missing if it is not judged.
+ * @param maxDifferencePercentage Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not evaluated.
+ * @param maxErrorPercentage Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum excess over the share of the active version, in percentage points.
+ * @param maxLatencyPercentage Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not evaluated.
+ * @param maxRefusalPercentage Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; missing if it is not evaluated.
  * @param minCalls Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes.
- * @param mode How: NODES instead of the active version, USERS beside it, for some users, SHADOW on copies of its calls. One of NODES, USERS, SHADOW.
+ * @param mode Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies of its calls. One of NODES, USERS, SHADOW.
  * @param nodeIds Nodes that run it; none are all nodes.
  * @param nodes With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts.
  * @param number Number of the version.

@@ -33,7 +33,7 @@ public final class RolloutStep implements JsonObject {
     }
 
     /**
-     * With CHANGE, percentage of users who get the version; without it the percentage stays.
+     * With CHANGE, percentage of users who get the version; absent: unchanged.
      * @param percentage the value
      * @return this
      */

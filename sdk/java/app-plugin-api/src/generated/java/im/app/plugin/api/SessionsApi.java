@@ -16,7 +16,7 @@ public final class SessionsApi {
 
     /**
      * Close sessions.
-     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients are told that an administrator did it (close status 600).
+     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients receive the close status 600.
      * Permission: <code>SESSION_DELETE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -28,7 +28,7 @@ public final class SessionsApi {
 
     /**
      * Close sessions.
-     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients are told that an administrator did it (close status 600).
+     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients receive the close status 600.
      * Permission: <code>SESSION_DELETE</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses

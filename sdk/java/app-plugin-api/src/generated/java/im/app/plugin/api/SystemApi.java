@@ -16,7 +16,7 @@ public final class SystemApi {
 
     /**
      * Query the health of this node.
-     * <p><code>liveness</code> says that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
+     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -27,7 +27,7 @@ public final class SystemApi {
 
     /**
      * Query the health of this node.
-     * <p><code>liveness</code> says that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
+     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
      */
@@ -78,7 +78,7 @@ public final class SystemApi {
 
     /**
      * Stop the process.
-     * <p>Stops the process in order. The answer is sent first; its body is <code>null</code>.
+     * <p>Shuts the process down gracefully. The response is sent first; its body is <code>null</code>.
      * Permission: <code>SHUTDOWN</code>.
      * @throws im.app.plugin.AppException if the server refuses
      */

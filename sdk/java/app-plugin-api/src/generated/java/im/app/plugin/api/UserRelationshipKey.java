@@ -6,7 +6,7 @@ package im.app.plugin.api;
 /**
  * In JSON the object UserRelationshipKey.
  * @param ownerId Id of the user who knows.
- * @param relatedUserId Id of the user who is known.
+ * @param relatedUserId Id of the related user.
  */
 public record UserRelationshipKey(long ownerId, long relatedUserId) {
 }

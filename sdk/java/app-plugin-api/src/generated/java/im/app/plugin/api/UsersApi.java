@@ -41,7 +41,7 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -53,7 +53,7 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date or else the name that is asked for, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -110,7 +110,7 @@ public final class UsersApi {
 
     /**
      * Update users.
-     * <p>Changes users. What is absent stays as it is; a body that holds nothing but empty texts changes nothing. The sessions of users who are made inactive are closed.
+     * <p>Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. The sessions of users who are made inactive are closed.
      * Permission: <code>USER_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

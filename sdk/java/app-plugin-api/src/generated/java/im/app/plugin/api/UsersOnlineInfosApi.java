@@ -16,7 +16,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Count who is online.
+     * Count online users.
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @param input the parameters
@@ -28,7 +28,7 @@ public final class UsersOnlineInfosApi {
     }
 
     /**
-     * Count who is online.
+     * Count online users.
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Query users nearby.
-     * <p>Returns who is near a user, the nearest first. Nobody is near a user whose position is not known.
+     * <p>Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Query sessions.
-     * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, provided that they exist or it is asked for those who do not.
+     * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, if they exist or the query includes nonexistent users.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -88,7 +88,7 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Update statuses.
-     * <p>Sets the status of those users who are online. <code>OFFLINE</code> closes their sessions instead, or only those of the device types; their clients are told that an administrator did it (close status 600).
+     * <p>Sets the status of online users. <code>OFFLINE</code> closes their sessions instead, or only those of the device types; their clients receive the close status 600.
      * Permission: <code>USER_ONLINE_INFO_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses

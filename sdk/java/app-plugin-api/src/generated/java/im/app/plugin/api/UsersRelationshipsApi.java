@@ -17,7 +17,7 @@ public final class UsersRelationshipsApi {
 
     /**
      * Create a relationship.
-     * <p>Creates what one user knows about another, one direction only, and puts the related user into the owner's default relationship group. The users need no account.
+     * <p>Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. The users need not exist.
      * Permission: <code>USER_RELATIONSHIP_CREATE</code>.
      * @param input what is created or changed
      * @throws im.app.plugin.AppException if the server refuses
@@ -40,7 +40,7 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships.
-     * <p>Returns relationships in the order of owner and related user, or of the first date that is asked for.
+     * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships.
-     * <p>Returns relationships in the order of owner and related user, or of the first date that is asked for.
+     * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -86,7 +86,7 @@ public final class UsersRelationshipsApi {
 
     /**
      * Update relationships.
-     * <p>Changes relationships. What is absent stays as it is, so that a block cannot be lifted.
+     * <p>Changes relationships. Absent fields are not changed, so a block cannot be removed.
      * Permission: <code>USER_RELATIONSHIP_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

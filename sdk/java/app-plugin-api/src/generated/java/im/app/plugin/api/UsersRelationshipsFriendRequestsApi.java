@@ -17,7 +17,7 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Create a friend request.
-     * <p>Creates a friend request as it is given: whether the users have accounts, know or have blocked each other is not looked at, and an accepted request creates no relationship.
+     * <p>Creates a friend request as given: it is not checked whether the users exist, are related or have blocked each other, and an accepted request creates no relationship.
      * Permission: <code>USER_FRIEND_REQUEST_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests.
-     * <p>Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests.
-     * <p>Returns friend requests in the order of their ids, or of the first date that is asked for. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -98,7 +98,7 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Update friend requests.
-     * <p>Changes friend requests. What is absent stays as it is. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
+     * <p>Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
      * Permission: <code>USER_FRIEND_REQUEST_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -17,7 +17,7 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Create a relationship group.
-     * <p>Creates a group into which a user can sort related users.
+     * <p>Creates a group of related users.
      * Permission: <code>USER_RELATIONSHIP_GROUP_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -52,7 +52,7 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups.
-     * <p>Returns relationship groups in the order of owner and index, or of the first date that is asked for.
+     * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
@@ -64,7 +64,7 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups.
-     * <p>Returns relationship groups in the order of owner and index, or of the first date that is asked for.
+     * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @return what the server answers; null if there is nothing
      * @throws im.app.plugin.AppException if the server refuses
@@ -98,7 +98,7 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Update relationship groups.
-     * <p>Changes relationship groups. What is absent stays as it is.
+     * <p>Changes relationship groups. Absent fields are not changed.
      * Permission: <code>USER_RELATIONSHIP_GROUP_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing

@@ -17,7 +17,7 @@ public final class UsersRolesApi {
 
     /**
      * Create a user role.
-     * <p>Creates a role that says which groups users may create and how many they may own.
+     * <p>Creates a role, which determines which groups users may create and how many they may own.
      * Permission: <code>USER_ROLE_CREATE</code>.
      * @param input what is created or changed
      * @return what the server answers; null if there is nothing
@@ -87,7 +87,7 @@ public final class UsersRolesApi {
 
     /**
      * Update user roles.
-     * <p>Changes roles. What is absent stays as it is.
+     * <p>Changes roles. Absent fields are not changed.
      * Permission: <code>USER_ROLE_UPDATE</code>.
      * @param input the parameters
      * @return what the server answers; null if there is nothing
