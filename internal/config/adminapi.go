@@ -8,8 +8,7 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// AdminAPI is the part of the administrative HTTP interface that both roles
-// have.
+// AdminAPI contains the properties of the admin interface that both roles have.
 type AdminAPI struct {
 	Enabled           bool         `default:"true" doc:"Whether the administrative HTTP interface is served."`
 	UseAuthentication bool         `default:"true" doc:"Whether callers must log in; false allows everyone everything."`
@@ -20,7 +19,7 @@ type AdminAPI struct {
 	OpenAPI           OpenAPI      `name:"openapi" mutable:"true" doc:"The description of the administrative interface."`
 }
 
-// ServiceAdminAPI adds what only the service role has.
+// ServiceAdminAPI adds the properties of the service role.
 type ServiceAdminAPI struct {
 	AdminAPI
 
@@ -33,7 +32,7 @@ type ServiceAdminAPI struct {
 	MaxMonthDifferencePerCountRequest int32 `default:"12" min:"0" mutable:"true" global:"true" doc:"The maximum number of months that one statistics query can count separately."`
 }
 
-// Validate checks that the default size of a page is an allowed size.
+// Validate checks that the default page size is allowed.
 func (a ServiceAdminAPI) Validate() error {
 	if a.DefaultAvailableRecordsPerRequest > a.MaxAvailableRecordsPerRequest {
 		return property.Violation("default-available-records-per-request",
@@ -42,11 +41,11 @@ func (a ServiceAdminAPI) Validate() error {
 	return nil
 }
 
-// slowestRefill is the longest interval in which an address must gain a request,
-// so that nobody can lock all administrators out with a setting.
+// slowestRefill is the longest interval for refilling a request of an address, so that a setting
+// cannot lock all administrators out.
 const slowestRefill = 10_000
 
-// Validate refuses limits that would lock administrators out.
+// Validate returns an error for limits that would lock administrators out.
 func (a AdminAPI) Validate() error {
 	if i := a.RateLimiting.RefillIntervalMillis; i < 1 || i > slowestRefill {
 		return property.Violation("rate-limiting.refill-interval-millis", fmt.Sprintf("must be from 1 to %d, so that administrators are not locked out", slowestRefill))
@@ -79,7 +78,7 @@ type P12File struct {
 	Password property.Secret `doc:"The password of the file."`
 }
 
-// Validate checks that encryption has what it needs.
+// Validate checks that encryption has its files.
 func (s SSL) Validate() error {
 	switch {
 	case !s.Enabled:
@@ -105,7 +104,7 @@ type RateLimiting struct {
 	RefillIntervalMillis int32 `default:"1000" min:"0" doc:"The length of the interval; 0 means that an address gets no further tokens."`
 }
 
-// AdminCallLog says what is recorded of administrative calls.
+// AdminCallLog configures the log of administrative calls.
 type AdminCallLog struct {
 	Enabled          bool `default:"true" doc:"Whether administrative calls are recorded."`
 	LogRequestParams bool `default:"true" doc:"Whether the record of a call includes its parameters."`

@@ -4,13 +4,13 @@ package config
 
 import "example.org/app/internal/wire"
 
-// ServiceClientAPI holds the rules about requests of clients that a service answers.
+// ServiceClientAPI contains the rules about clients' requests to a service.
 type ServiceClientAPI struct {
 	Logging           RequestLogging `mutable:"true" global:"true" doc:"The client requests that the service that answers them logs; none by default."`
 	DisabledEndpoints []string       `mutable:"true" global:"true" enum:"QUERY_CONVERSATIONS,UPDATE_CONVERSATION,UPDATE_TYPING_STATUS,CREATE_MESSAGE,QUERY_MESSAGES,UPDATE_MESSAGE,CREATE_GROUP_MEMBERS,DELETE_GROUP_MEMBERS,QUERY_GROUP_MEMBERS,UPDATE_GROUP_MEMBER,QUERY_USER_PROFILES,QUERY_NEARBY_USERS,QUERY_USER_ONLINE_STATUSES,UPDATE_USER_LOCATION,UPDATE_USER_ONLINE_STATUS,UPDATE_USER,UPDATE_USER_SETTINGS,DELETE_USER_SETTINGS,QUERY_USER_SETTINGS,CREATE_FRIEND_REQUEST,CREATE_RELATIONSHIP_GROUP,CREATE_RELATIONSHIP,DELETE_FRIEND_REQUEST,DELETE_RELATIONSHIP_GROUP,DELETE_RELATIONSHIP,QUERY_FRIEND_REQUESTS,QUERY_RELATED_USER_IDS,QUERY_RELATIONSHIP_GROUPS,QUERY_RELATIONSHIPS,UPDATE_FRIEND_REQUEST,UPDATE_RELATIONSHIP_GROUP,UPDATE_RELATIONSHIP,CREATE_GROUP,DELETE_GROUP,QUERY_GROUPS,QUERY_JOINED_GROUP_IDS,QUERY_JOINED_GROUP_INFOS,UPDATE_GROUP,CREATE_GROUP_BLOCKED_USER,DELETE_GROUP_BLOCKED_USER,QUERY_GROUP_BLOCKED_USER_IDS,QUERY_GROUP_BLOCKED_USER_INFOS,CHECK_GROUP_JOIN_QUESTIONS_ANSWERS,CREATE_GROUP_INVITATION,CREATE_GROUP_JOIN_REQUEST,CREATE_GROUP_JOIN_QUESTIONS,DELETE_GROUP_INVITATION,DELETE_GROUP_JOIN_REQUEST,DELETE_GROUP_JOIN_QUESTIONS,QUERY_GROUP_INVITATIONS,QUERY_GROUP_JOIN_REQUESTS,QUERY_GROUP_JOIN_QUESTIONS,UPDATE_GROUP_INVITATION,UPDATE_GROUP_JOIN_QUESTION,UPDATE_GROUP_JOIN_REQUEST,CREATE_MEETING,DELETE_MEETING,QUERY_MEETINGS,UPDATE_MEETING,UPDATE_MEETING_INVITATION,DELETE_RESOURCE,QUERY_RESOURCE_DOWNLOAD_INFO,QUERY_RESOURCE_UPLOAD_INFO,QUERY_MESSAGE_ATTACHMENT_INFOS,UPDATE_MESSAGE_ATTACHMENT_INFO,DELETE_CONVERSATION_SETTINGS,QUERY_CONVERSATION_SETTINGS,UPDATE_CONVERSATION_SETTINGS,CREATE_MESSAGE_REACTIONS,DELETE_MESSAGE_REACTIONS" doc:"The kinds of requests that are refused, such as CREATE_MEETING."`
 }
 
-// GatewayRequestLogging says which requests and notifications of clients a gateway logs.
+// GatewayRequestLogging selects which requests and notifications of clients a gateway logs.
 type GatewayRequestLogging struct {
 	RequestLogging
 	NotificationLogging
@@ -18,8 +18,8 @@ type GatewayRequestLogging struct {
 	HeartbeatSampleRate float64 `default:"0" min:"0" max:"1" doc:"The share of heartbeats that are logged, from 0 to 1."`
 }
 
-// NotificationLogging says which notifications are logged: those that relay requests of the chosen categories and kinds. The
-// lists mean together what those of RequestLogging do.
+// NotificationLogging selects which notifications are logged: those that relay requests of the
+// chosen categories and kinds. The lists combine like those of RequestLogging.
 type NotificationLogging struct {
 	IncludedNotificationCategories []LoggedCategory  `default:"[]" doc:"The categories of relayed requests whose notifications are logged. The first matching entry determines the logged share."`
 	IncludedNotifications          []LoggedRequest   `default:"[]" doc:"The kinds of relayed requests whose notifications are logged, regardless of their categories."`
@@ -27,7 +27,8 @@ type NotificationLogging struct {
 	ExcludedNotificationTypes      []RequestType     `doc:"The kinds of relayed requests whose notifications are never logged."`
 }
 
-// RequestLogging says which requests of clients are logged. See package requestlog for what the lists mean together.
+// RequestLogging selects which requests of clients are logged. See package requestlog for how the
+// lists combine.
 type RequestLogging struct {
 	IncludedRequestCategories []LoggedCategory  `default:"[]" doc:"The categories of requests that are logged. The first matching entry determines the logged share."`
 	IncludedRequests          []LoggedRequest   `default:"[]" doc:"The kinds of requests that are logged, regardless of their categories."`

@@ -4,7 +4,7 @@ package config
 
 import "example.org/app/internal/config/property"
 
-// Cluster says how nodes find each other and work together.
+// Cluster configures how nodes connect.
 type Cluster struct {
 	ID        string    `default:"app" required:"true" doc:"The name of the cluster; nodes of other clusters on the same NATS are not seen."`
 	Node      Node      `doc:"This node."`
@@ -14,7 +14,7 @@ type Cluster struct {
 	Presence  Presence  `doc:"The information that nodes have about online users."`
 }
 
-// Presence is how nodes share what they know of who is online.
+// Presence configures how nodes share presence.
 type Presence struct {
 	Partitioned bool `default:"false" doc:"Whether online users are partitioned among the services, so that no node has to hold all of them. The first node that starts after NATS decides for all nodes; see deployment.md before changing it."`
 }
@@ -51,7 +51,7 @@ type Discovery struct {
 	HeartbeatIntervalSeconds int32 `default:"10" min:"1" doc:"The interval between heartbeats of a node."`
 }
 
-// Validate checks that a node is heard of before it counts as gone.
+// Validate checks the order of the time-outs.
 func (d Discovery) Validate() error {
 	if d.HeartbeatIntervalSeconds >= d.HeartbeatTimeoutSeconds {
 		return property.Violation("heartbeat-interval-seconds", "must be less than heartbeat-timeout-seconds")
@@ -59,12 +59,12 @@ func (d Discovery) Validate() error {
 	return nil
 }
 
-// RPC is what holds for calls between nodes.
+// RPC configures calls between nodes.
 type RPC struct {
 	RequestTimeoutMillis int32 `default:"30000" min:"1" doc:"The time limit of a call to another node."`
 }
 
-// HealthCheck says when a node is not fit to take work.
+// HealthCheck configures when a node is unfit for work.
 type HealthCheck struct {
 	CheckIntervalSeconds int32          `default:"3" min:"1" doc:"The interval between health checks of the node."`
 	CPU                  CPUHealth      `doc:"The processors of the machine."`
@@ -72,26 +72,26 @@ type HealthCheck struct {
 	Overload             OverloadHealth `doc:"Overload of the process."`
 }
 
-// CPUHealth is the load of the machine, by whatever process, that degrades a node.
+// CPUHealth limits the load of the machine, above which a node is degraded.
 type CPUHealth struct {
 	UnhealthyLoadThresholdPercentage int32 `default:"95" min:"1" max:"100" doc:"The processor load above which the node is degraded: it continues to work, and other nodes take over work where possible; 100 disables the check."`
 	Retries                          int32 `default:"5" min:"0" doc:"The number of consecutive checks that must exceed the limit."`
 	Refuse                           bool  `default:"false" doc:"Whether a node that is degraded by the load of the processors refuses requests and logins."`
 }
 
-// OverloadHealth is the overload of the process itself, which makes it refuse work.
+// OverloadHealth limits the overload of the process, above which it refuses work.
 type OverloadHealth struct {
 	MaxWaitMillis int32 `default:"1000" min:"0" doc:"The scheduling delay of work in the process (90th percentile) above which the node refuses requests and logins; 0 means no limit."`
 	Retries       int32 `default:"5" min:"0" doc:"The number of consecutive checks that must exceed the limit."`
 }
 
-// MemoryHealth is the shortage that makes a node unfit.
+// MemoryHealth limits the memory shortage, above which a node is unfit.
 type MemoryHealth struct {
 	MaxAvailableMemoryPercentage int32 `default:"95" min:"1" max:"100" doc:"The share of used memory above which the node is unhealthy; 100 disables the check."`
 	MinFreeSystemMemoryBytes     int32 `default:"134217728" min:"0" doc:"The free memory below which the node is unhealthy."`
 }
 
-// AdvertiseStrategy is how the address that others are told is found.
+// AdvertiseStrategy is how the advertised address is determined.
 type AdvertiseStrategy string
 
 // The strategies.
@@ -102,14 +102,14 @@ const (
 	PublicAddress    AdvertiseStrategy = "PUBLIC_ADDRESS"
 )
 
-// Address is the address of a server as others are told it.
+// Address is the advertised address of a server.
 type Address struct {
 	AdvertiseStrategy AdvertiseStrategy `default:"PRIVATE_ADDRESS" enum:"ADVERTISE_ADDRESS,BIND_ADDRESS,PRIVATE_ADDRESS,PUBLIC_ADDRESS" doc:"The advertised address: a given one, the one that the server listens on, the private one of this machine or the public one."`
 	AdvertiseHost     string            `doc:"The host for ADVERTISE_ADDRESS."`
 	AttachPortToHost  bool              `default:"true" doc:"Whether the port is appended to the host."`
 }
 
-// Validate checks that a given address is given.
+// Validate checks that the strategy's address is set.
 func (a Address) Validate() error {
 	if a.AdvertiseStrategy == AdvertiseAddress && a.AdvertiseHost == "" {
 		return property.Violation("advertise-host", "must not be empty with ADVERTISE_ADDRESS")
@@ -117,7 +117,7 @@ func (a Address) Validate() error {
 	return nil
 }
 
-// IP says how the addresses of this machine are found.
+// IP configures how the addresses of this machine are determined.
 type IP struct {
 	PublicIPDetectorAddresses []string `default:"https://checkip.amazonaws.com,https://whatismyip.akamai.com,https://ifconfig.me/ip,https://myip.dnsomatic.com" doc:"URLs that return the public address of the caller; used for PUBLIC_ADDRESS only."`
 }

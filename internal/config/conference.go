@@ -8,12 +8,12 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// Conference holds the rules about meetings.
+// Conference contains the rules about meetings.
 type Conference struct {
 	Meeting Meeting `doc:"What meetings may be."`
 }
 
-// Meeting holds the rules about one meeting.
+// Meeting contains the rules about one meeting.
 type Meeting struct {
 	ID         MeetingID         `doc:"The numbers of meetings."`
 	Name       MeetingName       `doc:"The names of meetings."`
@@ -26,7 +26,7 @@ type Meeting struct {
 	ExpiredMeetingsCleanupCron string `default:"0 0 3 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which meetings past their retention are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
-// MeetingIDType says what the ids of meetings look like.
+// MeetingIDType is the format of meeting ids.
 type MeetingIDType string
 
 // The types of ids of meetings.
@@ -35,7 +35,7 @@ const (
 	MeetingDigits10 MeetingIDType = "DIGIT_10"
 )
 
-// MeetingID says what the ids of meetings look like.
+// MeetingID configures the ids of meetings.
 type MeetingID struct {
 	Type MeetingIDType `default:"DIGIT_9" enum:"DIGIT_9,DIGIT_10" doc:"The number of random digits in the id of a new meeting."`
 }
@@ -46,7 +46,7 @@ type MeetingName struct {
 	MaxLength int32 `default:"20" min:"0" doc:"The maximum number of characters of a name; 0 means no limit."`
 }
 
-// Validate checks that there is a length that a name may have.
+// Validate checks that the limits allow a length.
 func (n MeetingName) Validate() error { return validateLengths(n.MinLength, n.MaxLength) }
 
 // MeetingIntro holds the limits of introductions.
@@ -55,10 +55,10 @@ type MeetingIntro struct {
 	MaxLength int32 `default:"200" min:"0" doc:"The maximum number of characters of an introduction; 0 means no limit."`
 }
 
-// Validate checks that there is a length that an introduction may have.
+// Validate checks that the limits allow a length.
 func (i MeetingIntro) Validate() error { return validateLengths(i.MinLength, i.MaxLength) }
 
-// MeetingPasswordPolicy says where the passwords of meetings come from.
+// MeetingPasswordPolicy defines the origin of meeting passwords.
 type MeetingPasswordPolicy string
 
 // The policies.
@@ -70,7 +70,7 @@ const (
 	MeetingPasswordProhibited  MeetingPasswordPolicy = "PROHIBITED"
 )
 
-// MeetingPasswordType says what passwords of meetings are made of.
+// MeetingPasswordType is the character set of meeting passwords.
 type MeetingPasswordType string
 
 // The types of passwords.
@@ -88,22 +88,22 @@ type MeetingPassword struct {
 	MaxLength int32                 `default:"6" min:"1" max:"256" doc:"The maximum number of characters of a password."`
 }
 
-// Validate checks that there is a length that a password may have.
+// Validate checks that the limits allow a length.
 func (p MeetingPassword) Validate() error { return validateLengths(p.MinLength, p.MaxLength) }
 
-// MeetingQuota holds the limits of how many meetings there may be.
+// MeetingQuota limits the number of meetings.
 type MeetingQuota struct {
 	MaxActiveMeetingCountPerUser int32 `default:"1" min:"0" doc:"The maximum number of active meetings of a user, if the plugin that provides them can count them; 0 means no limit."`
 }
 
-// MeetingScheduling says when meetings may be.
+// MeetingScheduling limits the dates of meetings.
 type MeetingScheduling struct {
 	MaxAllowedStartDateOffsetSeconds int32 `default:"0" min:"0" doc:"How far in the future a meeting may begin; 0 means that all begin immediately."`
 	AllowCancel                      bool  `default:"true" doc:"Whether creators may cancel their meetings."`
 	ExpireAfterSeconds               int32 `default:"86400" min:"0" doc:"The time after its beginning for which a meeting can be joined if its end was not reported; 0 means forever."`
 }
 
-// validateLengths checks that there is a length within the limits of a text.
+// validateLengths checks that the limits allow a length.
 func validateLengths(least, most int32) error {
 	if most > 0 && least > most {
 		return property.Violation("min-length", fmt.Sprintf("must not be greater than max-length, which is %d", most))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config declares every property of the server as a field of a tagged
-// struct. Package property reflects everything else from that declaration, and
-// documents the tags.
+// Package config declares every property of the server as a field of a tagged struct. Package
+// property derives everything else from that declaration, and documents the tags.
 //
-// The package does not act on what it reads: it opens no database, creates no
-// directory and starts nothing.
+// The package does not act on the configuration: it opens no database, creates no directory and
+// starts nothing.
 package config
 
 import (
@@ -17,8 +16,7 @@ import (
 
 // Config is the root of the property tree, called "app" in every source.
 //
-// A Config that others can see is never changed: take a Clone, or let
-// [Live.Update] do it.
+// A shared Config is immutable: take a Clone, or use [Live.Update].
 type Config struct {
 	Audit          Audit          `doc:"The audit trail, which records who changed what."`
 	Store          Store          `doc:"Where the server keeps its data."`
@@ -37,19 +35,18 @@ type Config struct {
 	Gateway        Gateway        `doc:"The role that holds the connections of the users."`
 	Service        Service        `doc:"The role that holds the business rules and the data."`
 
-	// home is what @HOME stands for; it outlives Load because Merge resolves
-	// paths as well, once resolved says that Load did.
+	// home replaces @HOME; it is kept after Load because Merge resolves paths as well. resolved is
+	// true once Load has resolved them.
 	home     string
 	resolved bool
-	// sources has the properties that are not at their default. It is never
-	// changed once others can see it.
+	// sources are the sources of the properties that differ from their default. Immutable once
+	// shared.
 	sources map[string]property.Source
-	// foreign are the properties that others than the server read; it is never
-	// changed once others can see it.
+	// foreign are the properties of others, such as plugins. Immutable once shared.
 	foreign *property.Foreign
 }
 
-// Service is the configuration of the role that holds the rules and the data.
+// Service contains the properties of the service role.
 type Service struct {
 	AdminAPI     ServiceAdminAPI  `defaults:"http.port=8510" doc:"The administrative HTTP interface of the service."`
 	ClientAPI    ServiceClientAPI `doc:"The requests of clients."`
@@ -66,9 +63,8 @@ type Service struct {
 // rootName is the first segment of every property name.
 const rootName = "app"
 
-// configTree is the reflected form of Config. It is built once and never
-// changed. A mistake in the declaration is a mistake of the programmer that
-// every test finds, so it panics.
+// configTree is the reflected form of Config. It is built once and immutable. It panics on an
+// invalid declaration, a programming error that every test finds.
 var configTree = sync.OnceValue(func() *property.Tree {
 	t, err := property.New(rootName, reflect.TypeFor[Config]())
 	if err != nil {
@@ -77,49 +73,46 @@ var configTree = sync.OnceValue(func() *property.Tree {
 	return t
 })
 
-// Default returns the configuration that no source has touched. Its paths are
-// not resolved.
+// Default returns the default configuration. Its paths are not resolved.
 func Default() *Config {
 	c := new(Config)
 	configTree().SetDefaults(c)
 	return c
 }
 
-// Clone returns a copy that shares nothing with c that can change.
+// Clone returns a deep copy.
 func (c *Config) Clone() *Config {
 	clone := *c
 	property.Unshare(&clone)
 	return &clone
 }
 
-// Validate checks every rule of every property, in the order of declaration.
-// The error is a *property.Error.
+// Validate checks every property, in the order of declaration. The error is a *property.Error.
 func (c *Config) Validate() error {
 	return configTree().Validate(c)
 }
 
-// Home returns what @HOME stands for: the Home of the Options that were loaded.
+// Home returns the replacement of @HOME: Options.Home.
 func (c *Config) Home() string { return c.home }
 
-// Redacted returns all values as nested maps with camelCase names, without the
-// root's name. A sensitive value is replaced by a mask. The result belongs to
-// the caller. It holds bool, int64, float64, string, []any and map[string]any.
+// Redacted returns all values as nested maps with camelCase names, without the root's name.
+// Sensitive values are masked. The caller owns the result. It contains bool, int64, float64,
+// string, []any and map[string]any.
 func (c *Config) Redacted() map[string]any {
 	return c.Select(func(property.Property) bool { return true })
 }
 
-// Select is Redacted for the properties that keep accepts. It asks keep once
-// for each property, a list of structs counting as one; groups of which nothing
-// is kept stay as empty maps.
+// Select is Redacted for the properties for which keep returns true. It calls keep once for each
+// property, with a list of structs as one; groups without kept properties are empty maps.
 func (c *Config) Select(keep func(property.Property) bool) map[string]any {
 	return configTree().Select(c, keep)
 }
 
-// Value returns the value of a property as nested maps show it: secrets are
-// masked. It is nil for a property that is not in the tree.
+// Value returns the value of a property in the form of Redacted, or nil if the property is not in
+// the tree.
 func (c *Config) Value(p property.Property) any { return configTree().Value(c, p) }
 
-// Source returns where the value of a property came from.
+// Source returns the source of a property's value.
 func (c *Config) Source(p property.Property) property.Source {
 	if s, ok := c.sources[p.Name]; ok {
 		return s
@@ -127,8 +120,7 @@ func (c *Config) Source(p property.Property) property.Source {
 	return property.SourceDefault
 }
 
-// Properties returns every property in the order of declaration. The result
-// belongs to the caller.
+// Properties returns every property in the order of declaration. The caller owns the result.
 func Properties() []property.Property { return configTree().Properties() }
 
 // DefaultValue returns the built-in default of a property.

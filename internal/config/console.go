@@ -2,7 +2,7 @@
 
 package config
 
-// Console is the web console, which services serve.
+// Console configures the web console of services.
 type Console struct {
 	Enabled bool   `default:"true" doc:"Whether the web console is served, on its own port and as /console/ of the administrative interface."`
 	Host    string `default:"0.0.0.0" doc:"The address on which the console listens."`

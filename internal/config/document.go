@@ -7,9 +7,8 @@ import (
 	"io"
 )
 
-// WriteDoc writes the documentation of every property. The formats are "text"
-// for a terminal, "markdown" with one table for each group at the top, and
-// "json" for programs.
+// WriteDoc writes the documentation of every property. The formats are "text" for a terminal,
+// "markdown" with one table for each top-level group, and "json" for programs.
 func WriteDoc(w io.Writer, format string) error {
 	var intro string
 	switch format {
@@ -24,7 +23,7 @@ func WriteDoc(w io.Writer, format string) error {
 	return configTree().WriteDoc(w, format)
 }
 
-// precedence explains which source of a value wins.
+// precedence explains the precedence of sources.
 const precedence = `A property has its value from, each stronger than the one before:
 
 1. its default

@@ -2,8 +2,7 @@
 
 package config
 
-// Fake says with what an empty database is filled for those who want to try
-// things out.
+// Fake configures the generated data for an empty database.
 type Fake struct {
 	Enabled      bool  `default:"false" doc:"Whether a service that starts on a database without users fills it with generated users, groups and messages. All users have the password 123, so that anyone can log in: never enable it in production."`
 	UserCount    int32 `default:"1000" min:"0" doc:"The number of users."`

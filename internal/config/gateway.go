@@ -4,7 +4,7 @@ package config
 
 import "net/netip"
 
-// Gateway is the configuration of the role that holds the users' connections.
+// Gateway contains the properties of the gateway role.
 type Gateway struct {
 	AdminAPI          AdminAPI          `defaults:"http.port=9510" doc:"The administrative HTTP interface of the gateway."`
 	ClientAPI         ClientAPI         `doc:"What clients may send."`
@@ -24,10 +24,10 @@ type ClientAPI struct {
 	Logging                    GatewayRequestLogging `mutable:"true" global:"true" doc:"The client requests and notifications that the gateway logs; none by default."`
 }
 
-// LoginStrategy says which kinds of devices of a user exclude each other.
+// LoginStrategy defines which device types of a user exclude each other.
 type LoginStrategy string
 
-// ConflictStrategy says who has to go when a login conflicts with sessions.
+// ConflictStrategy defines which session ends if a login conflicts with sessions.
 type ConflictStrategy string
 
 // The conflict strategies.
@@ -36,7 +36,7 @@ const (
 	DisconnectLoggingInDevice ConflictStrategy = "DISCONNECT_LOGGING_IN_DEVICE"
 )
 
-// SimultaneousLogin says which devices of a user may be online at the same time.
+// SimultaneousLogin defines which devices of a user may be online at the same time.
 type SimultaneousLogin struct {
 	Strategy                    LoginStrategy    `default:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE" enum:"ALLOW_ONE_DEVICE_OF_EACH_DEVICE_TYPE_ONLINE,ALLOW_ONE_DEVICE_FOR_ALL_DEVICE_TYPES_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_AND_ONE_DEVICE_OF_BROWSER_AND_ONE_DEVICE_OF_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_MOBILE_ONLINE,ALLOW_ONE_DEVICE_OF_DESKTOP_OR_BROWSER_OR_MOBILE_ONLINE" doc:"Which device types exclude each other."`
 	LoginConflictStrategy       ConflictStrategy `default:"DISCONNECT_LOGGED_IN_DEVICES" enum:"DISCONNECT_LOGGED_IN_DEVICES,DISCONNECT_LOGGING_IN_DEVICE" doc:"Which session ends when devices exclude each other."`
@@ -44,14 +44,14 @@ type SimultaneousLogin struct {
 	AllowDeviceTypeOthersLogin  bool             `default:"true" doc:"Whether devices of the type OTHERS may log in."`
 }
 
-// ClientDiscovery is what clients and other nodes are told of a gateway.
+// ClientDiscovery configures the advertised addresses of a gateway.
 type ClientDiscovery struct {
 	Identity string `mutable:"true" doc:"The name of this server that clients receive after they have logged in."`
 
 	Address
 }
 
-// AddressSource says whether a remark of a proxy about the address of a client is expected.
+// AddressSource defines whether a proxy declares the address of a client.
 type AddressSource string
 
 // The sources.
@@ -61,7 +61,7 @@ const (
 	AddressSourceDisabled AddressSource = "DISABLED"
 )
 
-// ClientTransport is what the connections of clients over a stream share.
+// ClientTransport contains the common properties of client connections.
 type ClientTransport struct {
 	Enabled              bool             `default:"true" doc:"Whether this transport is enabled."`
 	Host                 string           `default:"0.0.0.0" doc:"The address on which the server listens."`
@@ -71,7 +71,7 @@ type ClientTransport struct {
 	SSL                  SSL              `hidden:"true" doc:"Encryption of the connections."`
 }
 
-// TransportSession is the time that connections get around a session.
+// TransportSession contains the time limits of connections.
 type TransportSession struct {
 	EstablishTimeoutMillis int32 `default:"300000" min:"0" doc:"The time for which a connection may be open without a login; 0 means no limit."`
 	CloseTimeoutMillis     int32 `default:"120000" min:"-1" doc:"The time that a client has to disconnect after the close notification; 0 disconnects it immediately, -1 means no limit."`
@@ -84,13 +84,13 @@ type ClientTCP struct {
 	RemoteAddressSource ProxySource `doc:"The source of the address of a client behind a proxy."`
 }
 
-// ProxySource says where the address of a client behind a proxy comes from.
+// ProxySource configures the source of a client's address behind a proxy.
 type ProxySource struct {
 	ProxyProtocolMode AddressSource `default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether connections begin with a header of the PROXY protocol. Only headers of trusted proxies are used."`
 	TrustedProxies    []string      `doc:"The addresses and CIDR ranges of trusted proxies, whose information about the address of a client is used. If empty, headers are trusted from every peer if the mode is REQUIRED, and otherwise ignored."`
 }
 
-// Networks returns TrustedProxies in the form that can be asked. Entries that Validate refuses are left out.
+// Networks returns the parsed TrustedProxies, without invalid entries.
 func (s ProxySource) Networks() []netip.Prefix { return networks(s.TrustedProxies) }
 
 // Validate checks that each proxy is an address or a range.
@@ -103,14 +103,14 @@ type ClientWebSocket struct {
 	RemoteAddressSource HTTPProxySource `doc:"The source of the address of a client behind a proxy."`
 }
 
-// HTTPProxySource adds the sources that only HTTP has.
+// HTTPProxySource adds the sources of HTTP.
 type HTTPProxySource struct {
 	ProxySource
 
 	HTTPHeaderMode AddressSource `name:"http-header-mode" default:"OPTIONAL" enum:"REQUIRED,OPTIONAL,DISABLED" doc:"Whether the header Forwarded or X-Forwarded-For contains the address of the client. Only headers of trusted proxies are used."`
 }
 
-// ClientUDP is the way for heartbeats of clients that have nothing to say.
+// ClientUDP configures heartbeats of idle clients over UDP.
 type ClientUDP struct {
 	Enabled bool   `default:"false" doc:"Whether clients may keep their sessions alive over UDP."`
 	Host    string `default:"0.0.0.0" doc:"The address on which the server listens."`

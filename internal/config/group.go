@@ -13,7 +13,7 @@ type Group struct {
 	Question                       GroupQuestion    `doc:"Questions that users must answer to join a group."`
 }
 
-// GroupInfo holds the rules about what groups say of themselves.
+// GroupInfo contains the rules about the descriptions of groups.
 type GroupInfo struct {
 	UserDefinedAttributes UserDefinedAttributes `doc:"Additional attributes of groups."`
 }
@@ -29,7 +29,7 @@ type GroupInvitation struct {
 	ExpiredInvitationsCleanupCron                 string `default:"0 15 2 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which expired invitations are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
-// GroupJoinRequest holds the rules about requests to be let into groups.
+// GroupJoinRequest contains the rules about requests to join groups.
 type GroupJoinRequest struct {
 	MaxContentLength                           int32  `default:"200" min:"0" doc:"The maximum number of characters of a request; 0 means no limit."`
 	MaxResponseReasonLength                    int32  `default:"200" min:"0" doc:"The maximum number of characters of the reason of a response to a request; 0 means no limit."`
@@ -39,7 +39,7 @@ type GroupJoinRequest struct {
 	ExpiredJoinRequestsCleanupCron             string `default:"0 30 2 * * *" required:"true" mutable:"false" global:"false" doc:"The times at which expired requests are deleted: second, minute, hour, day of month, month, day of week."`
 }
 
-// GroupQuestion holds the limits of the questions that groups ask.
+// GroupQuestion limits the questions of groups.
 type GroupQuestion struct {
 	QuestionContentLimit int32 `default:"200" min:"0" doc:"The maximum number of characters of a question; 0 means no limit."`
 	AnswerContentLimit   int32 `default:"50" min:"0" doc:"The maximum number of characters of an answer; 0 means no limit."`

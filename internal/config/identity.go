@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// A LoginMechanism is a way in which clients prove who they are.
+// A LoginMechanism is a way to authenticate clients.
 type LoginMechanism string
 
 // The mechanisms.
@@ -22,8 +22,7 @@ const (
 	LoginLDAP     LoginMechanism = "LDAP"
 )
 
-// IdentityAccessManagement says how a client proves who it is, and what it may
-// request.
+// IdentityAccessManagement configures the authentication and the permissions of clients.
 type IdentityAccessManagement struct {
 	Enabled bool           `default:"true" mutable:"true" global:"true" doc:"Whether clients must authenticate; false accepts every user id and allows every request."`
 	Type    LoginMechanism `default:"PASSWORD" enum:"NOOP,HTTP,JWT,PASSWORD,LDAP" doc:"The authentication mechanism: none, an HTTP server, a signed token, the password of the user, or the password in a directory (LDAP)."`
@@ -32,7 +31,7 @@ type IdentityAccessManagement struct {
 	LDAP    LoginByLDAP    `doc:"Authentication by the password in a directory (LDAP)."`
 }
 
-// Validate checks that the chosen mechanism has what it needs.
+// Validate checks the properties that the selected mechanism requires.
 func (i IdentityAccessManagement) Validate() error {
 	switch i.Type {
 	case LoginJWT:
@@ -51,14 +50,14 @@ func (i IdentityAccessManagement) Validate() error {
 	return nil
 }
 
-// LoginByJWT says which tokens are accepted.
+// LoginByJWT defines which tokens are accepted.
 type LoginByJWT struct {
 	Authentication JWTAuthentication `doc:"The claims that a token must have for a login."`
 	Verification   JWTVerification   `doc:"The claims that a token must have to be considered."`
 	Algorithm      JWTAlgorithms     `doc:"The keys; an algorithm without a key is not accepted."`
 }
 
-// JWTAuthentication says what a token must say for its bearer to be let in.
+// JWTAuthentication defines which tokens allow a login.
 type JWTAuthentication struct {
 	Expectation JWTExpectation `doc:"The expected claims."`
 }
@@ -68,7 +67,7 @@ type JWTExpectation struct {
 	CustomPayloadClaims map[string]string `default:"authenticated=true" minlen:"1" doc:"Claims and the values that they must have; true is equal to \"true\"."`
 }
 
-// JWTVerification says what a token must say to be looked at.
+// JWTVerification defines which tokens are valid.
 type JWTVerification struct {
 	Issuer              string            `doc:"The issuer (iss) of the tokens; empty means that it is not checked."`
 	Audience            string            `doc:"The audience (aud) of the tokens; empty means that it is not checked."`
@@ -122,13 +121,13 @@ func (a JWTAlgorithms) any() bool {
 // bothKeysRule is the rule that two sources of one key break.
 const bothKeysRule = "must be empty when there is another file for the same key"
 
-// JWTPublicKey says where the key is that checks signatures.
+// JWTPublicKey locates the key that verifies signatures.
 type JWTPublicKey struct {
 	PEMFilePath string `path:"true" doc:"The PEM file with the public key or a certificate of it."`
 	P12         P12    `doc:"The PKCS #12 file with the key, instead of a PEM file."`
 }
 
-// Validate checks that there are not two keys.
+// Validate checks that there is at most one key.
 func (k JWTPublicKey) Validate() error {
 	if k.PEMFilePath != "" && k.P12.FilePath != "" {
 		return property.Violation("p12.file-path", bothKeysRule)
@@ -136,13 +135,13 @@ func (k JWTPublicKey) Validate() error {
 	return nil
 }
 
-// JWTSecretKey says where the key is that signs and checks.
+// JWTSecretKey locates the key that signs and verifies.
 type JWTSecretKey struct {
 	FilePath string `path:"true" doc:"The file whose bytes are the key."`
 	P12      P12    `doc:"The PKCS #12 file with the key, instead of a plain file."`
 }
 
-// Validate checks that there are not two keys.
+// Validate checks that there is at most one key.
 func (k JWTSecretKey) Validate() error {
 	if k.FilePath != "" && k.P12.FilePath != "" {
 		return property.Violation("p12.file-path", bothKeysRule)
@@ -150,20 +149,20 @@ func (k JWTSecretKey) Validate() error {
 	return nil
 }
 
-// P12 says where in a PKCS #12 file a key is.
+// P12 locates a key in a PKCS #12 file.
 type P12 struct {
 	FilePath string          `path:"true" doc:"The PKCS #12 file."`
 	Password property.Secret `doc:"The password of the file."`
 	KeyAlias string          `doc:"The name of the key in the file; empty means that there is only one."`
 }
 
-// LoginByHTTP says which server is asked, and what its answer must be.
+// LoginByHTTP defines the server to call, and the expected response.
 type LoginByHTTP struct {
 	Request        HTTPLoginRequest        `doc:"How the server is asked."`
 	Authentication HTTPLoginAuthentication `doc:"The expected response."`
 }
 
-// HTTPLoginRequest says how the server is asked.
+// HTTPLoginRequest configures the request.
 type HTTPLoginRequest struct {
 	URL           property.URL               `doc:"The URL to which the login is sent as JSON."`
 	Headers       map[string]property.Secret `doc:"Header fields to send with it."`
@@ -171,12 +170,12 @@ type HTTPLoginRequest struct {
 	TimeoutMillis int32                      `default:"30000" min:"1" doc:"The time limit of the request."`
 }
 
-// HTTPLoginAuthentication says what the server must answer.
+// HTTPLoginAuthentication contains the expectations for the response.
 type HTTPLoginAuthentication struct {
 	ResponseExpectation HTTPLoginExpectation `doc:"The response that accepts a login."`
 }
 
-// HTTPLoginExpectation is the answer that lets a client in.
+// HTTPLoginExpectation is the response that allows a login.
 type HTTPLoginExpectation struct {
 	StatusCodes []string          `default:"2??" minlen:"1" doc:"Patterns of which the status must match one: ? is any digit, * any number of them."`
 	Headers     map[string]string `doc:"Header fields and the values that they must have."`
@@ -193,7 +192,7 @@ func (e HTTPLoginExpectation) Validate() error {
 	return nil
 }
 
-// LoginByLDAP says which directory is asked.
+// LoginByLDAP configures the directory.
 type LoginByLDAP struct {
 	BaseDN         string    `doc:"The entry below which users are searched."`
 	Admin          LDAPAdmin `doc:"The connection for searching users."`
@@ -211,8 +210,8 @@ type LDAPAdmin struct {
 	SSL      ClientSSL       `hidden:"true" doc:"Encryption of the connection."`
 }
 
-// Validate checks that a login has both halves: a directory takes a name without
-// password for an anonymous login.
+// Validate checks that the name has a password: a directory treats a name without password as
+// anonymous.
 func (l LDAPAdmin) Validate() error {
 	if l.Username != "" && l.Password == "" {
 		return property.Violation("password", "must not be empty when there is a username")
@@ -220,7 +219,7 @@ func (l LDAPAdmin) Validate() error {
 	return nil
 }
 
-// LDAPUser is the connection that tries passwords of users.
+// LDAPUser is the connection that verifies users' passwords.
 type LDAPUser struct {
 	Host         string    `default:"localhost" required:"true" doc:"The host of the directory."`
 	Port         int32     `default:"389" min:"1" max:"65535" doc:"The port of the directory."`
@@ -228,10 +227,10 @@ type LDAPUser struct {
 	SearchFilter string    `default:"uid=${userId}" doc:"The filter that finds the entry of a user; ${userId} stands for the user's id."`
 }
 
-// LDAPUserID is what stands for a user's id in a search filter.
+// LDAPUserID is the placeholder of a user's id in a search filter.
 const LDAPUserID = "${userId}"
 
-// Validate checks that the filter depends on the user.
+// Validate checks that the filter contains the user.
 func (l LDAPUser) Validate() error {
 	if !strings.Contains(l.SearchFilter, LDAPUserID) {
 		return property.Violation("search-filter", "must contain "+LDAPUserID)

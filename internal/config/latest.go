@@ -13,12 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// latestFile holds what was changed on this node while the server ran.
+// latestFile returns the path of the file with changes at run time on this node.
 func latestFile(home string) string { return filepath.Join(home, "config", "application-latest.yaml") }
 
-// SaveLatest adds nested camelCase values to the file of changes that were made
-// on this node while it ran, which Load reads at the next start. The file is
-// replaced as a whole, so that a crash leaves the old one or the new one.
+// SaveLatest merges nested camelCase values into the file with changes at run time on this node,
+// which Load reads at the next start. It replaces the file atomically.
 func SaveLatest(home string, values map[string]any) error {
 	file := latestFile(home)
 	all := map[string]any{}
@@ -47,7 +46,7 @@ func SaveLatest(home string, values map[string]any) error {
 	return nil
 }
 
-// mergeMaps adds what is in from to what is in into.
+// mergeMaps merges from into into.
 func mergeMaps(into, from map[string]any) {
 	for key, value := range from {
 		inner, isMap := value.(map[string]any)
@@ -59,7 +58,7 @@ func mergeMaps(into, from map[string]any) {
 	}
 }
 
-// replaceFile writes a file beside the old one and moves it there.
+// replaceFile replaces a file atomically.
 func replaceFile(file string, data []byte) error {
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o750); err != nil {

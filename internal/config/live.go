@@ -8,21 +8,20 @@ import (
 	"sync/atomic"
 )
 
-// Live is the configuration that runs now. All methods may be called by many
-// goroutines at once.
+// Live is the current configuration. It is safe for concurrent use.
 type Live struct {
 	current atomic.Pointer[Config]
 
-	// updating is held while an update is prepared and swapped in. It is taken
-	// before mu and never while subscribers are called.
+	// updating is held while an update is prepared and swapped in. It is taken before mu and never
+	// held while subscribers are called.
 	updating sync.Mutex
 
-	// mu guards what follows and is held for moments only.
+	// mu guards the following fields and is held only briefly.
 	mu          sync.Mutex
 	subscribers []*subscriber
-	// changes are swapped in, but not yet told to the subscribers.
+	// changes are swapped in, but the subscribers were not called yet.
 	changes []change
-	// telling says that a goroutine is at work on changes.
+	// telling is true while a goroutine processes changes.
 	telling bool
 }
 
@@ -32,7 +31,7 @@ type subscriber struct {
 	cancelled atomic.Bool
 }
 
-// change is one swap and who was subscribed when it happened.
+// change is one swap with the subscribers at its time.
 type change struct {
 	before, after *Config
 	subscribers   []*subscriber
@@ -45,18 +44,16 @@ func NewLive(c *Config) *Live {
 	return l
 }
 
-// Current returns the configuration that runs now. It must be treated as
-// read-only. Whoever needs several values that fit together takes them from one
-// result.
+// Current returns the current configuration, which is read only. For several consistent values, use
+// a single result.
 func (l *Live) Current() *Config { return l.current.Load() }
 
-// Update gives a copy of the current configuration to mutate, validates it and
-// makes it the current one. If mutate or the validation fails, everything stays
-// as it was and the error is returned. Updates happen one after the other;
-// mutate must not call Update and must not keep its argument.
+// Update calls mutate with a copy of the current configuration, validates the copy and makes it the
+// current one. If mutate or the validation fails, nothing changes and the error is returned.
+// Updates are serialised; mutate must not call Update and must not retain its argument.
 //
-// Update tells the subscribers before it returns, unless another goroutine is
-// just telling them about an earlier change; then that one goes on with this.
+// Update calls the subscribers before it returns, unless another goroutine is calling them for an
+// earlier change; then that one continues with this change.
 func (l *Live) Update(mutate func(*Config) error) error {
 	if err := l.swap(mutate); err != nil {
 		return err
@@ -83,9 +80,8 @@ func (l *Live) swap(mutate func(*Config) error) error {
 	return nil
 }
 
-// tell calls the subscribers for each change that waits, unless someone else is
-// already doing so. No lock is held meanwhile, so a subscriber may call every
-// method.
+// tell calls the subscribers for each queued change, unless another goroutine does. It holds no
+// lock meanwhile, so a subscriber may call every method.
 func (l *Live) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +97,7 @@ func (l *Live) tell() {
 	}
 }
 
-// tellOne gives up mu, which the caller holds, during the calls.
+// tellOne releases mu, which the caller holds, during the calls.
 func (l *Live) tellOne(c change) {
 	l.mu.Unlock()
 	defer l.mu.Lock()
@@ -112,12 +108,10 @@ func (l *Live) tellOne(c change) {
 	}
 }
 
-// Subscribe registers a function that is called after each swap with the
-// configurations before and after it, both read-only. Calls come in the order
-// of the swaps and never overlap, those of other subscribers included, so a
-// function that takes long delays the others. Cancel does not wait: a call that
-// has begun, or is just about to, may still run after it. Calling cancel again
-// does nothing.
+// Subscribe registers a function that is called after each swap with the former and the new
+// configuration, both read only. Calls, including those of other subscribers, are made in the order
+// of the swaps and never overlap, so a slow function delays the others. Cancel does not wait: a
+// call may still run after it. Further calls of cancel do nothing.
 func (l *Live) Subscribe(call func(before, after *Config)) (cancel func()) {
 	s := &subscriber{call: call}
 	l.mu.Lock()

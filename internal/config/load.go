@@ -10,14 +10,13 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// Options say where a configuration comes from. Each source overrides those
-// before it: the defaults, the file, the environment, Set.
+// Options define the sources of a configuration. Each source overrides those before it: the
+// defaults, the file, the environment, Set.
 type Options struct {
-	// Home replaces @HOME and is where relative paths begin. Empty is the
-	// working directory.
+	// Home replaces @HOME and is the base of relative paths. Empty means the working directory.
 	Home string
-	// File is a YAML file. Empty is config/application.yaml below Home, which
-	// need not exist. What SaveLatest wrote is read after it.
+	// File is a YAML file. Empty means config/application.yaml below Home, which need not exist.
+	// The file of SaveLatest is read after it.
 	File string
 	// Environ has the form of os.Environ. Only names that begin with APP_ are
 	// properties, except APP_HOME and what begins with APP_TEST_.
@@ -26,14 +25,14 @@ type Options struct {
 	Set []string
 }
 
-// The variables that the program itself reads; they are no properties.
+// The variables that the program itself reads, which are no properties.
 const (
 	envHome       = "APP_HOME"
 	envTestPrefix = "APP_TEST_"
 )
 
-// Load reads all sources and validates the result. It reports only the first
-// problem, as a *property.Error.
+// Load reads all sources and validates the result. It returns only the first problem, as a
+// *property.Error.
 func Load(opts Options) (*Config, error) {
 	file := property.File{Path: opts.File}
 	if opts.File == "" {
@@ -55,8 +54,8 @@ func Load(opts Options) (*Config, error) {
 	return c, nil
 }
 
-// Foreign returns the properties below a prefix such as "my-plugin" or "app-plugin.push" that others than the server read, as
-// nested maps with camelCase names; see [property.Foreign.Below].
+// Foreign returns the properties of others, such as plugins, below a prefix such as "my-plugin" or
+// "app-plugin.push", as nested maps with camelCase names; see [property.Foreign.Below].
 func (c *Config) Foreign(prefix string) (map[string]any, error) {
 	if c.foreign == nil {
 		return property.NewForeign(rootName, nil).Below(prefix)

@@ -2,14 +2,14 @@
 
 package config
 
-// Location says what is done with the positions that clients tell.
+// Location configures the positions of clients.
 type Location struct {
 	Enabled                              bool              `default:"true" doc:"Whether the locations of users are stored while they are online. All nodes must have the same value."`
 	TreatUserIDAndDeviceTypeAsUniqueUser bool              `default:"false" doc:"Whether each device of a user has its own location; otherwise the latest location is that of the user. All nodes must have the same value."`
 	NearbyUserRequest                    NearbyUserRequest `mutable:"true" global:"true" doc:"The limits of a search for nearby users."`
 }
 
-// NearbyUserRequest bounds a search for users nearby.
+// NearbyUserRequest limits a search for users nearby.
 type NearbyUserRequest struct {
 	DefaultMaxNearbyUserCount int16 `default:"20" min:"0" doc:"The maximum number of results if the request does not specify it."`
 	MaxNearbyUserCount        int16 `default:"100" min:"0" doc:"The maximum number of results that a request can specify."`

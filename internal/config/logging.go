@@ -2,7 +2,7 @@
 
 package config
 
-// Level is the least severity that is logged.
+// Level is the minimum severity of logged records.
 type Level string
 
 // The levels, from the most to the least talkative.
@@ -24,8 +24,8 @@ const (
 	LogFormatJSON LogFormat = "JSON"
 )
 
-// Logging says what is logged and where. The token @ROLE in a path stands for
-// the role of the process and is left to the caller.
+// Logging configures the logs. The token @ROLE in a path represents the role of the process; the
+// caller replaces it.
 type Logging struct {
 	Console ConsoleLog `doc:"The log on the standard error stream."`
 	File    FileLog    `doc:"The log in files."`
@@ -50,7 +50,7 @@ type FileLog struct {
 	Compression   LogCompression `doc:"The rotation of log files."`
 }
 
-// LogCompression says what happens to log files that are no longer written.
+// LogCompression defines how completed log files are compressed.
 type LogCompression struct {
 	Enabled bool `default:"true" doc:"Whether old log files are compressed."`
 }

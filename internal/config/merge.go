@@ -10,15 +10,14 @@ import (
 
 // MergeOptions restrict what Merge accepts.
 type MergeOptions struct {
-	// OnlyMutable refuses properties that may not change while the server runs.
+	// OnlyMutable makes immutable properties an error.
 	OnlyMutable bool
-	// Source is where the values come from; empty leaves what is known.
+	// Source is the source of the values; empty leaves the recorded one.
 	Source property.Source
 }
 
-// Merge overwrites properties with the members of nested maps, such as decoded
-// JSON, by the rules of [property.Tree.Read]. What these refuse, and a broken rule
-// of a property, is a *property.Error, and c is then left as it was.
+// Merge sets properties to the members of nested maps, such as decoded JSON, by the rules of
+// [property.Tree.Read]. The error for invalid values is a *property.Error, and c is then unchanged.
 func (c *Config) Merge(values map[string]any, opts MergeOptions) error {
 	t := configTree()
 	read, err := t.Read(values, opts.OnlyMutable)
@@ -28,7 +27,7 @@ func (c *Config) Merge(values map[string]any, opts MergeOptions) error {
 	merged := c.Clone()
 	wrote := func(string) {}
 	if opts.Source != "" {
-		merged.sources = maps.Collect(maps.All(c.sources)) // Others may see the old ones.
+		merged.sources = maps.Collect(maps.All(c.sources)) // The old map may be shared.
 		wrote = func(name string) { merged.sources[name] = opts.Source }
 	}
 	read.Write(merged, wrote)
@@ -42,9 +41,9 @@ func (c *Config) Merge(values map[string]any, opts MergeOptions) error {
 	return nil
 }
 
-// Touched returns the properties that nested maps name, in the order of
-// declaration, whether or not the values differ from those that hold. An
-// unknown name or a value of the wrong type is a *property.Error.
+// Touched returns the properties named by nested maps, in the order of declaration, even if the
+// values are equal to the current ones. An unknown name or a value of the wrong type is a
+// *property.Error.
 func Touched(values map[string]any) ([]property.Property, error) {
 	read, err := configTree().Read(values, false)
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package config
 
-// MessageTimeType says whose time the delivery date of a message is.
+// MessageTimeType defines whose clock sets the delivery date of a message.
 type MessageTimeType string
 
 // The kinds of delivery dates.
@@ -40,7 +40,7 @@ type Message struct {
 	MaxAvailableMessagesNumberWithTotal        int32 `default:"1000" min:"0" doc:"The maximum number of messages that a query with totals returns."`
 }
 
-// MessageSequenceID says which messages are numbered.
+// MessageSequenceID selects which messages get sequence numbers.
 type MessageSequenceID struct {
 	UseSequenceIDForGroupConversation   bool `default:"false" doc:"Whether the messages of each group are numbered."`
 	UseSequenceIDForPrivateConversation bool `default:"false" doc:"Whether the messages between two users are numbered."`

@@ -10,18 +10,17 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// Metrics says who may read the metrics.
+// Metrics configures who may read the metrics.
 type Metrics struct {
 	OpenTo []string `mutable:"true" doc:"The addresses and CIDR ranges from which /metrics may be read without credentials."`
 }
 
-// Networks returns OpenTo in the form that can be asked; a single address is a
-// range of one. Entries that Validate refuses are left out.
+// Networks returns the parsed OpenTo, with single addresses as ranges, without invalid entries.
 func (m Metrics) Networks() []netip.Prefix {
 	return networks(m.OpenTo)
 }
 
-// networks parses addresses and ranges; others are left out.
+// networks parses addresses and ranges, omitting invalid ones.
 func networks(list []string) []netip.Prefix {
 	networks := make([]netip.Prefix, 0, len(list))
 	for _, s := range list {
@@ -37,7 +36,7 @@ func (m Metrics) Validate() error {
 	return checkNetworks("open-to", m.OpenTo)
 }
 
-// checkNetworks refuses what is neither an address nor a range.
+// checkNetworks returns an error for an entry that is neither an address nor a range.
 func checkNetworks(name string, list []string) error {
 	for i, s := range list {
 		if _, err := parseNetwork(s); err != nil {
@@ -47,8 +46,8 @@ func checkNetworks(name string, list []string) error {
 	return nil
 }
 
-// parseNetwork reads an address or a range. Zones are refused, because a range
-// never contains an address with a zone.
+// parseNetwork parses an address or a range. Zones are an error, because a range never contains an
+// address with a zone.
 func parseNetwork(s string) (netip.Prefix, error) {
 	if strings.Contains(s, "/") {
 		p, err := netip.ParsePrefix(s)

@@ -2,8 +2,9 @@
 
 package config
 
-// Notification says who is told of what users do. Each switch lets the request, as it came, go to the online sessions
-// of some users.
+// Notification selects who is notified of users' actions. Each switch relays the request,
+// unchanged, to the online sessions of some users; the types below contain the switches of one kind
+// of event each.
 type Notification struct {
 	UserInfoUpdated                        NotifyOfUser               `doc:"A user changed their profile."`
 	UserOnlineStatusUpdated                NotifyOfUser               `doc:"A user changed their online status."`
@@ -45,100 +46,85 @@ type Notification struct {
 	MeetingInvitationUpdated               NotifyOfMeeting            `defaults:"notify-requester-other-online-sessions=true;notify-meeting-participants=true" doc:"An invitation to a meeting was answered."`
 }
 
-// NotifyOfUser are the switches of such an event.
 type NotifyOfUser struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyNonBlockedRelatedUsers       bool `default:"false" doc:"Whether the users to whom the requester has a relationship without block are notified."`
 }
 
-// NotifyOfOwn are the switches of events of one user alone.
+// NotifyOfOwn contains the switches of events that concern one user alone.
 type NotifyOfOwn struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 }
 
-// NotifyOfFriendRequest are the switches of such an event.
 type NotifyOfFriendRequest struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyFriendRequestRecipient       bool `default:"true" doc:"Whether the recipient of the friend request is notified."`
 }
 
-// NotifyOfFriendRequestReply are the switches of such an event.
 type NotifyOfFriendRequestReply struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyFriendRequestSender          bool `default:"true" doc:"Whether the sender of the friend request is notified."`
 }
 
-// NotifyOfRelationship are the switches of such an event.
 type NotifyOfRelationship struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyRelatedUser                  bool `default:"false" doc:"Whether the related user is notified."`
 }
 
-// NotifyOfRelationshipGroup are the switches of such an event.
 type NotifyOfRelationshipGroup struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyRelationshipGroupMembers     bool `default:"false" doc:"Whether the users in the relationship group are notified."`
 }
 
-// NotifyOfNewRelationship are the switches of such an event.
 type NotifyOfNewRelationship struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyNewRelationshipGroupMember   bool `default:"false" doc:"Whether the user that was added is notified."`
 }
 
-// NotifyOfEndedRelationship are the switches of such an event.
 type NotifyOfEndedRelationship struct {
 	NotifyRequesterOtherOnlineSessions   bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyRemovedRelationshipGroupMember bool `default:"false" doc:"Whether the user that was removed is notified."`
 }
 
-// NotifyOfGroup are the switches of such an event.
 type NotifyOfGroup struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyGroupMembers                 bool `default:"true" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfJoining are the switches of such an event.
 type NotifyOfJoining struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyAddedGroupMember             bool `default:"true" doc:"Whether the new member is notified."`
 	NotifyOtherGroupMembers            bool `default:"true" doc:"Whether the other members of the group are notified."`
 }
 
-// NotifyOfLeaving are the switches of such an event.
 type NotifyOfLeaving struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyRemovedGroupMember           bool `default:"true" doc:"Whether the removed member is notified."`
 	NotifyOtherGroupMembers            bool `default:"true" doc:"Whether the other members of the group are notified."`
 }
 
-// NotifyOfMemberChange are the switches of such an event.
 type NotifyOfMemberChange struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyUpdatedGroupMember           bool `default:"false" doc:"Whether the changed member is notified."`
 	NotifyOtherGroupMembers            bool `default:"false" doc:"Whether the other members of the group are notified."`
 }
 
-// NotifyOfMemberStatus are the switches of such an event.
 type NotifyOfMemberStatus struct {
 	NotifyGroupMembers bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfGroupBlock are the switches of such an event.
 type NotifyOfGroupBlock struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyBlockedUser                  bool `default:"false" doc:"Whether the blocked user is notified."`
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfGroupUnblock are the switches of such an event.
 type NotifyOfGroupUnblock struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyUnblockedUser                bool `default:"false" doc:"Whether the unblocked user is notified."`
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfInvitation are the switches of such an event.
 type NotifyOfInvitation struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyInvitee                      bool `default:"true" doc:"Whether the invited user is notified."`
@@ -146,7 +132,6 @@ type NotifyOfInvitation struct {
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfInvitationReply are the switches of such an event.
 type NotifyOfInvitationReply struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyGroupInvitationInviter       bool `default:"true" doc:"Whether the inviter is notified."`
@@ -154,14 +139,12 @@ type NotifyOfInvitationReply struct {
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfJoinRequest are the switches of such an event.
 type NotifyOfJoinRequest struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyGroupOwnerAndManagers        bool `default:"true" doc:"Whether the owner and the managers of the group are notified."`
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfJoinRequestReply are the switches of such an event.
 type NotifyOfJoinRequestReply struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyGroupJoinRequestSender       bool `default:"true" doc:"Whether the sender of the join request is notified."`
@@ -169,25 +152,21 @@ type NotifyOfJoinRequestReply struct {
 	NotifyGroupMembers                 bool `default:"false" doc:"Whether the members of the group are notified."`
 }
 
-// NotifyOfPrivateReading are the switches of such an event.
 type NotifyOfPrivateReading struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyContact                      bool `default:"false" doc:"Whether the other user of the conversation is notified."`
 }
 
-// NotifyOfGroupReading are the switches of such an event.
 type NotifyOfGroupReading struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyOtherGroupMembers            bool `default:"false" doc:"Whether the other members of the group are notified."`
 }
 
-// NotifyOfMessage are the switches of such an event.
 type NotifyOfMessage struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"true" doc:"Whether the other sessions of the requester are notified."`
 	NotifyMessageRecipients            bool `default:"true" doc:"Whether the recipients of the message are notified."`
 }
 
-// NotifyOfMeeting are the switches of such an event.
 type NotifyOfMeeting struct {
 	NotifyRequesterOtherOnlineSessions bool `default:"false" doc:"Whether the other sessions of the requester are notified."`
 	NotifyMeetingParticipants          bool `default:"false" doc:"Whether the participants of the meeting are notified."`

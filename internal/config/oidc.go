@@ -9,8 +9,8 @@ import (
 	"example.org/app/internal/config/property"
 )
 
-// OIDC is single sign-on of administrators. Nothing of it can be changed at run time: whoever may change settings could
-// give themselves roles.
+// OIDC configures single sign-on of administrators. It cannot be changed at run time: whoever may
+// change settings could grant themselves roles.
 type OIDC struct {
 	Issuer                string          `doc:"The issuer of the OpenID Connect provider, as its tokens name it; https, or http on this machine. Empty disables single sign-on."`
 	Name                  string          `default:"single sign-on" required:"true" maxlen:"64" doc:"The name of the provider in the console."`
@@ -27,13 +27,13 @@ type OIDC struct {
 	SessionLifetimeMillis int64           `default:"3600000" min:"1000" doc:"The maximum lifetime of a session that the provider authenticated; roles that were removed at the provider take effect by then. app.security.admin-session applies as well."`
 }
 
-// OIDCRole says which roles a value of the claim gives.
+// OIDCRole maps a value of the claim to roles.
 type OIDCRole struct {
 	ClaimValue string  `required:"true" doc:"The value of the claim."`
 	RoleIDs    []int64 `min:"1" minlen:"1" doc:"The ids of roles of this server; the root role cannot be assigned."`
 }
 
-// Validate checks that single sign-on has what it needs.
+// Validate checks the properties that single sign-on requires.
 func (o OIDC) Validate() error {
 	if o.Issuer == "" {
 		return nil
@@ -50,7 +50,7 @@ func (o OIDC) Validate() error {
 	return nil
 }
 
-// secureURL reports whether nobody in between can read or change what is sent to an address.
+// secureURL reports whether requests to a URL are protected against interception.
 func secureURL(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -4,7 +4,7 @@ package config
 
 import "example.org/app/internal/config/property"
 
-// Plugin says which plugins run and what they may use.
+// Plugin configures plugins and their limits.
 type Plugin struct {
 	Enabled               bool              `default:"true" doc:"Whether plugins are loaded."`
 	Dir                   string            `default:"plugins" required:"true" path:"true" doc:"The folder of plugins; files directly in it that end in .js or .jar are loaded."`
@@ -28,7 +28,7 @@ type Plugin struct {
 	Traces                PluginTraces      `mutable:"true" doc:"The calls of plugins that are recorded in memory, with the changes of each plugin (GET /plugins/traces)."`
 }
 
-// PluginTraces says which calls of plugins are recorded, and what of them.
+// PluginTraces selects which calls of plugins are recorded, and which data.
 type PluginTraces struct {
 	SampleRate  float64  `default:"0" min:"0" max:"1" doc:"The share of requests whose calls of plugins are recorded, from 0 to 1."`
 	UserIDs     []int64  `doc:"Users for whose requests all calls of plugins are recorded."`
@@ -37,19 +37,19 @@ type PluginTraces struct {
 	MaxBytes    int64    `default:"8388608" min:"0" max:"1073741824" doc:"The maximum size in bytes of the recorded calls on each node. Beyond it, the oldest are dropped."`
 }
 
-// PluginEvents says how long events are kept that a DomainEventConsumer has not got.
+// PluginEvents configures how long undelivered events are kept for a DomainEventConsumer.
 type PluginEvents struct {
 	RetentionDays int32 `default:"7" min:"1" max:"3650" doc:"The number of days after which an event is deleted even if a DomainEventConsumer has not received it, and the position of a consumer that no node serves is deleted."`
 	MaxEvents     int64 `default:"1000000" min:"1000" doc:"The maximum number of stored events. Beyond it, the oldest are deleted even if a DomainEventConsumer has not received them."`
 }
 
-// PluginEndpoints bounds the operations of the admin interface that plugins serve.
+// PluginEndpoints limits the endpoints of plugins.
 type PluginEndpoints struct {
 	TimeoutMillis  int32 `default:"30000" min:"1" doc:"The time limit of a request of an endpoint that declares none itself, without the time in which the caller reads the response."`
 	MaxAnswerBytes int64 `default:"67108864" min:"1024" doc:"The maximum size of a response of an endpoint, in bytes. A stream that exceeds it is closed."`
 }
 
-// ClusterPlugins says what a node does with the plugins of the cluster.
+// ClusterPlugins configures the plugins of the cluster on a node.
 type ClusterPlugins struct {
 	Enabled     bool  `default:"true" doc:"Whether this node loads the plugins of the cluster."`
 	MaxVersions int32 `default:"20" min:"1" max:"1000" mutable:"true" doc:"The maximum number of versions of a plugin of the cluster. Beyond it, uploads are refused until old versions are deleted (DELETE /plugins/versions)."`
@@ -76,40 +76,40 @@ type ExtensionPoint struct {
 	OnFailure     ExtensionFailurePolicy `default:"DEFAULT" enum:"DEFAULT,REFUSE,IGNORE" doc:"Whether a failure of an extension refuses the operation (REFUSE) or is ignored (IGNORE)."`
 }
 
-// ExtensionFailurePolicy is what a failure of an extension means.
+// ExtensionFailurePolicy is the reaction to a failure of an extension.
 type ExtensionFailurePolicy string
 
-// The policies. The default is what suits the extension point.
+// The policies. The default depends on the extension point.
 const (
 	FailureDefault ExtensionFailurePolicy = "DEFAULT"
 	FailureRefuse  ExtensionFailurePolicy = "REFUSE"
 	FailureIgnore  ExtensionFailurePolicy = "IGNORE"
 )
 
-// PluginQuarantine says when an extension that fails is called no more.
+// PluginQuarantine configures when a failing extension is quarantined.
 type PluginQuarantine struct {
 	Enabled  bool  `default:"false" doc:"Whether an extension that fails repeatedly is no longer called; its calls fail immediately until it is resumed."`
 	Failures int32 `default:"10" min:"1" doc:"The number of consecutive failures after which an extension is quarantined."`
 }
 
-// PluginGrants says what plugins may do of what they ask for.
+// PluginGrants configures the rights of plugins.
 type PluginGrants struct {
 	Mode GrantsMode `default:"OPEN" enum:"OPEN,DECLARED,EXPLICIT" doc:"OPEN allows every plugin everything. DECLARED allows a plugin what its descriptor declares: operations by their permissions, hosts that scripts connect to, and whether they use classes of Java. EXPLICIT starts a plugin only after an administrator has granted what its descriptor declares. All nodes of a cluster should have the same mode."`
 }
 
-// GrantsMode is what plugins may do of what they ask for.
+// GrantsMode defines which of the requested rights plugins have.
 type GrantsMode string
 
 // The modes.
 const (
-	// GrantsOpen lets plugins do everything, GrantsDeclared what their descriptors declare, and GrantsExplicit the same as
-	// soon as administrators have granted it.
+	// GrantsOpen grants plugins everything, GrantsDeclared what their descriptors declare, and
+	// GrantsExplicit the same once administrators have granted it.
 	GrantsOpen     GrantsMode = "OPEN"
 	GrantsDeclared GrantsMode = "DECLARED"
 	GrantsExplicit GrantsMode = "EXPLICIT"
 )
 
-// PluginLimits says what one plugin may use.
+// PluginLimits limits one plugin.
 type PluginLimits struct {
 	ConcurrentCalls   int32 `default:"0" min:"0" doc:"The maximum number of concurrent calls of one plugin. Further calls fail immediately, with the effect that their extension point defines. 0 means no limit."`
 	CPUShare          int32 `default:"0" min:"0" doc:"The processor time that one plugin may use, in percent of one processor, averaged over some seconds; 200 is two processors. Calls of a plugin that exceeds it are delayed, then fail according to the policy of their extension point; then the plugin is quarantined until an administrator resumes it. 0 means no limit."`
@@ -117,7 +117,7 @@ type PluginLimits struct {
 	LogLinesPerSecond int32 `default:"1000" min:"0" doc:"The maximum number of lines that one plugin may write to the log per second. Further lines are dropped, and counted in a line that names the plugin. 0 means no limit."`
 }
 
-// JavaPlugins says what plugins in Java may use.
+// JavaPlugins configures plugins in Java.
 type JavaPlugins struct {
 	AllowSave                  bool                       `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 	Home                       string                     `doc:"The folder of the Java that runs plugins, 21 or newer. If empty, the server searches JAVA_HOME, PATH and the usual folders."`
@@ -134,7 +134,7 @@ type JavaPlugins struct {
 	Debug                      JavaDebug                  `doc:"Debugging of plugins by debuggers for Java."`
 }
 
-// JavaIsolation says which Java plugins share a JVM.
+// JavaIsolation defines which Java plugins share a JVM.
 type JavaIsolation string
 
 // The kinds of isolation.
@@ -144,7 +144,7 @@ const (
 	JavaIsolationAuto   JavaIsolation = "AUTO"
 )
 
-// DuplicateClassLoadStrategy is what it means that a plugin has a class of the server.
+// DuplicateClassLoadStrategy is the reaction to a plugin's class that the server has, too.
 type DuplicateClassLoadStrategy string
 
 // The strategies.
@@ -153,13 +153,13 @@ const (
 	DuplicateClassThrowException DuplicateClassLoadStrategy = "THROW_EXCEPTION"
 )
 
-// JavaDebug says where plugins can be debugged.
+// JavaDebug configures debugging.
 type JavaDebug struct {
 	Port    int32 `default:"0" min:"0" max:"65535" doc:"The port on localhost for debuggers (JDWP); 0 means none. If it is set, calls and hooks of Java plugins have no time limit."`
 	Suspend bool  `default:"false" doc:"Whether Java plugins wait for a debugger before any of their code runs."`
 }
 
-// JavaScriptPlugins says what plugins in JavaScript may use.
+// JavaScriptPlugins configures plugins in JavaScript.
 type JavaScriptPlugins struct {
 	AllowSave    bool            `default:"false" doc:"Whether plugins that administrators add may be saved in the folder of plugins."`
 	MemoryLimit  int64           `default:"67108864" min:"1048576" doc:"The maximum memory of one plugin, in bytes."`
@@ -169,7 +169,7 @@ type JavaScriptPlugins struct {
 	Debug        JavaScriptDebug `doc:"Debugging of plugins by Chrome and other clients of its protocol."`
 }
 
-// JavaScriptDebug says where plugins can be debugged.
+// JavaScriptDebug configures debugging.
 type JavaScriptDebug struct {
 	Enabled     bool      `default:"false" doc:"Whether plugins wait for a debugger."`
 	Plugins     []string  `doc:"The files of the plugins that wait for a debugger, such as filter.js; the others run normally. Empty means all plugins."`
@@ -178,7 +178,7 @@ type JavaScriptDebug struct {
 	InspectPort int32     `default:"24242" min:"1" max:"65535" doc:"The port on which debuggers attach."`
 }
 
-// DebugWait says what of a plugin waits for a debugger.
+// DebugWait defines which parts of a plugin wait for a debugger.
 type DebugWait string
 
 // What can wait.
@@ -187,7 +187,7 @@ const (
 	DebugWaitCall DebugWait = "CALL"
 )
 
-// PluginNetwork says which plugins are downloaded and how.
+// PluginNetwork configures downloaded plugins.
 type PluginNetwork struct {
 	Proxy   PluginProxy     `doc:"The HTTP proxy for downloads."`
 	Plugins []NetworkPlugin `doc:"The plugins."`
@@ -203,7 +203,7 @@ type PluginProxy struct {
 	ConnectTimeoutMillis int32           `default:"60000" min:"1" doc:"The time limit for connecting to the proxy."`
 }
 
-// Validate demands a host.
+// Validate requires a host.
 func (p PluginProxy) Validate() error {
 	if p.Enabled && p.Host == "" {
 		return property.Violation("host", "must not be empty if the proxy is enabled")
@@ -229,7 +229,7 @@ const (
 	NetworkPluginJavaScript NetworkPluginType = "JAVA_SCRIPT"
 )
 
-// PluginDownload says how a plugin is downloaded.
+// PluginDownload configures the download of a plugin.
 type PluginDownload struct {
 	HTTPMethod    string `default:"GET" enum:"GET,POST,PUT,DELETE" doc:"The method of the request."`
 	TimeoutMillis int32  `default:"60000" min:"1" doc:"The time limit of the download."`

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console serves the web console: the built files of web/, logging in
-// and out, and a proxy to the admin interfaces of all nodes, so that a browser
-// needs one port only. It decides nothing about permissions: every proxied
-// request carries the token of the administrator's session, and the node that
-// it reaches checks it.
+// Package console serves the web console: the built files of web/, login and logout, and a proxy to
+// the admin interfaces of all nodes, so that a browser needs only one port. It makes no permission
+// decisions: every proxied request carries the token of the administrator's session, which the
+// target node verifies.
 package console
 
 import (
@@ -25,27 +24,27 @@ type Node struct {
 	Local     http.Handler // the admin interface of this process; nil for other processes
 }
 
-// Options are what a console is built from.
+// Options configure a console.
 type Options struct {
 	// Name distinguishes consoles on one host, which share the browser's cookies.
 	Name string
 	// Service is the admin interface of the service in this process.
 	Service http.Handler
-	// Authenticator knows the administrators.
+	// Authenticator authenticates administrators.
 	Authenticator admin.Authenticator
-	// SignOn logs administrators in at an identity provider. It may be nil.
+	// SignOn logs administrators in through an identity provider. It may be nil.
 	SignOn SignOn
-	// AuthenticationOff reports whether everybody may do everything.
+	// AuthenticationOff reports whether authentication is disabled.
 	AuthenticationOff func() bool
-	// Node returns a node that takes part in the cluster.
+	// Node returns a node of the cluster.
 	Node func(id string) (Node, bool)
-	// Documents return the OpenAPI documents by role. They are called when somebody asks for them.
+	// Documents return the OpenAPI documents by role. They are called on demand.
 	Documents map[string]func() []byte
 	// Protocol returns the client protocol as a serialized FileDescriptorSet. It is called for each request.
 	Protocol func() []byte
 	// Typings are the TypeScript declarations for plugins by file name.
 	Typings map[string][]byte
-	// Documentation serves the documentation. It is open to everybody.
+	// Documentation serves the documentation, without login.
 	Documentation http.Handler
 	// Version is shown to administrators.
 	Version string
@@ -65,8 +64,7 @@ func New(opts Options) *Console {
 	return &Console{opts: opts, files: newFiles(), cookie: "app-console-" + hex.EncodeToString(sum[:4])}
 }
 
-// Handler returns the console as it is mounted at prefix, which begins and ends
-// with a slash.
+// Handler returns the console for mounting at prefix, which begins and ends with a slash.
 func (c *Console) Handler(prefix string) http.Handler {
 	m := &mount{Console: c, prefix: prefix}
 	mux := http.NewServeMux()

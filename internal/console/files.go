@@ -24,8 +24,7 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// files are the built files. Each is compressed once, when it is first asked
-// for.
+// files are the built files. Each is compressed on first use.
 type files struct {
 	fs     fs.FS
 	mu     sync.Mutex
@@ -40,7 +39,7 @@ func newFiles() *files {
 	return &files{fs: sub, packed: map[string][]byte{}}
 }
 
-// pack returns the compressed form of a file, which key names.
+// pack returns the compressed form of a file, cached by key.
 func (f *files) pack(key string, data []byte) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,8 +62,8 @@ func compress(data []byte) []byte {
 	return b.Bytes()
 }
 
-// file serves a built file. Every other path is a page of the console: the
-// script in the browser knows which.
+// file serves a built file. Every other path is a page of the console, which the script in the
+// browser renders.
 func (m *mount) file(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -91,8 +90,8 @@ func (m *mount) file(w http.ResponseWriter, r *http.Request) {
 	m.send(w, r, name, data)
 }
 
-// page serves the one HTML page. Its nonce lets the component library add style
-// sheets; scripts come from files only.
+// page serves the HTML page. Its nonce allows the component library to add style sheets; scripts
+// only come from files.
 func (m *mount) page(w http.ResponseWriter) {
 	data, err := fs.ReadFile(m.files.fs, "index.html")
 	if err != nil {
@@ -106,10 +105,10 @@ func (m *mount) page(w http.ResponseWriter) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; img-src 'self' data:; font-src 'self'; "+
 		"connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'")
 	page := strings.NewReplacer("__BASE__", html.EscapeString(m.prefix), "__NONCE__", nonce).Replace(string(data))
-	_, _ = io.WriteString(w, page) // A browser that left needs no page.
+	_, _ = io.WriteString(w, page) // A browser that disconnected needs no page.
 }
 
-// send sends data, compressed if the browser wants that.
+// send sends data, compressed if the browser accepts that.
 func (m *mount) send(w http.ResponseWriter, r *http.Request, key string, data []byte) {
 	h := w.Header()
 	h.Set("Vary", "Accept-Encoding")

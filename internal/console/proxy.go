@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// LocalService is the name of the service in this process as a target of the
-// proxy, for what every service answers alike.
+// LocalService is the proxy target name of the service in this process, for what is the same on
+// every service.
 const LocalService = "service"
 
-// target finds the node that a request names.
+// target returns the node that a request names.
 func (m *mount) target(r *http.Request) (Node, bool) {
 	id := r.PathValue("node")
 	if id == LocalService {
@@ -24,8 +24,8 @@ func (m *mount) target(r *http.Request) (Node, bool) {
 	return m.opts.Node(id)
 }
 
-// proxy passes a request on to the admin interface of a node, with the token of
-// the session, which every node knows.
+// proxy forwards a request to the admin interface of a node, with the token of the session, which
+// every node knows.
 func (m *mount) proxy(w http.ResponseWriter, r *http.Request) {
 	token, ok := m.token(r)
 	if !ok && !m.opts.AuthenticationOff() {
@@ -52,7 +52,7 @@ func (m *mount) proxy(w http.ResponseWriter, r *http.Request) {
 	m.forward(w, out, node.AdminURL)
 }
 
-// client connects the browser with the port for clients of a gateway.
+// client connects the browser to a gateway's port for clients.
 func (m *mount) client(w http.ResponseWriter, r *http.Request) {
 	if !m.loggedIn(w, r) {
 		return
@@ -70,7 +70,7 @@ func (m *mount) client(w http.ResponseWriter, r *http.Request) {
 	m.forward(w, out, "http"+strings.TrimPrefix(node.ClientURL, "ws"))
 }
 
-// forward sends a request to another process.
+// forward forwards a request to another process.
 func (m *mount) forward(w http.ResponseWriter, r *http.Request, address string) {
 	to, err := url.Parse(address)
 	if err != nil {
@@ -79,7 +79,7 @@ func (m *mount) forward(w http.ResponseWriter, r *http.Request, address string) 
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(to) },
-		FlushInterval: -1, // Log lines are sent as they come.
+		FlushInterval: -1, // Log lines are sent at once.
 		ErrorLog:      slog.NewLogLogger(m.opts.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			m.opts.Logger.Debug("node could not be reached", "address", address, "error", err)
@@ -89,7 +89,7 @@ func (m *mount) forward(w http.ResponseWriter, r *http.Request, address string) 
 	proxy.ServeHTTP(w, r)
 }
 
-// document serves the OpenAPI document of a role, from which the pages are made.
+// document serves the OpenAPI document of a role, from which the pages are generated.
 func (m *mount) document(w http.ResponseWriter, r *http.Request) {
 	role := r.PathValue("role")
 	document, ok := m.opts.Documents[role]
@@ -117,8 +117,7 @@ func (m *mount) typings(w http.ResponseWriter, r *http.Request) {
 	m.known(w, r, "application/json", "typings", data)
 }
 
-// known serves what only administrators get and what never changes while the
-// process runs.
+// known serves immutable data to administrators.
 func (m *mount) known(w http.ResponseWriter, r *http.Request, contentType, key string, data []byte) {
 	if !m.loggedIn(w, r) {
 		return

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// ServerOptions say where a console listens.
+// ServerOptions configure a server.
 type ServerOptions struct {
 	Host string
 	Port int // 0 means any free port
-	// Certificate is what the server shows; nil means plain HTTP.
+	// Certificate returns the server's certificate; nil means plain HTTP.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Logger      *slog.Logger
 }
 
-// Server is a port of its own for a console.
+// Server is a separate port for a console.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
@@ -35,7 +35,7 @@ const (
 	idleTimeout   = 3 * time.Minute
 )
 
-// Listen opens the port. Browsers wait until Serve.
+// Listen opens the port. Connections wait until Serve.
 func Listen(ctx context.Context, o ServerOptions) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
 	if err != nil {
@@ -75,11 +75,11 @@ func (s *Server) Serve(handler http.Handler) error {
 	return nil
 }
 
-// closeGrace is how long running requests of browsers may go on. Streams and
-// client connections have no end of their own.
+// closeGrace is how long running requests may take at the shutdown. Streams and client connections
+// do not end by themselves.
 const closeGrace = time.Second
 
-// Shutdown stops listening, lets short requests finish and cuts off the others.
+// Shutdown stops listening, waits for short requests and closes the other connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()

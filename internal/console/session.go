@@ -15,16 +15,15 @@ import (
 	"example.org/app/internal/permission"
 )
 
-// sessionPath is the operation of the admin interface that logs administrators
-// in and out. The browser keeps the token of the session in a cookie that
-// scripts cannot read.
+// sessionPath is the path of the operations for login and logout. The browser keeps the token of
+// the session in a cookie that scripts cannot read.
 const sessionPath = "/admins/sessions"
 
 // maxLoginBytes bounds the body of a login.
 const maxLoginBytes = 8 << 10
 
-// login begins a session at the admin interface, so that its rate limit, its
-// audit log and its rules on addresses hold here too.
+// login begins a session through the admin interface, so that its rate limit, audit log and address
+// rules apply.
 func (m *mount) login(w http.ResponseWriter, r *http.Request) {
 	var c struct{ LoginName, Password string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLoginBytes)).Decode(&c); err != nil {
@@ -41,14 +40,14 @@ func (m *mount) login(w http.ResponseWriter, r *http.Request) {
 	m.describe(w, r, token)
 }
 
-// refusal is the part of an envelope that says why.
+// refusal is the part of an envelope with the reason.
 type refusal struct {
 	Code   int    `json:"code"`
 	Reason string `json:"reason"`
 }
 
-// begin begins a session at the admin interface and ends the one that the
-// browser had. Without a token it returns the HTTP status and the reason.
+// begin begins a session through the admin interface and ends the browser's former one. Without a
+// token it returns the HTTP status and the reason.
 func (m *mount) begin(r *http.Request, authorization string) (token string, status int, why refusal) {
 	answer := m.ask(r, http.MethodPost, sessionPath, authorization)
 	var body struct {
@@ -71,11 +70,10 @@ func (m *mount) begin(r *http.Request, authorization string) (token string, stat
 
 func bearer(token string) string { return "Bearer " + token }
 
-// ask sends a request of the console's own to the admin interface, in the name
-// of the browser that r came from.
+// ask sends the console's own request to the admin interface, with the client address of r.
 func (m *mount) ask(r *http.Request, method, target, authorization string) *recorded {
-	// The answer goes into memory: what the context says of the browser's
-	// connection does not hold for it.
+	// The response is stored in memory: the context's values about the browser's connection do not
+	// apply.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(r.Context(), cancel)()
@@ -94,8 +92,8 @@ func (m *mount) ask(r *http.Request, method, target, authorization string) *reco
 	return answer
 }
 
-// setCookie gives the browser a token. A cookie without age lives as long as the
-// browser; the server ends the session earlier.
+// setCookie sets the browser's token. A cookie without age lives as long as the browser; the server
+// ends the session earlier.
 func (m *mount) setCookie(w http.ResponseWriter, r *http.Request, token string, age int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: m.cookie, Value: token, Path: m.prefix, MaxAge: age,
@@ -103,7 +101,7 @@ func (m *mount) setCookie(w http.ResponseWriter, r *http.Request, token string, 
 	})
 }
 
-// token returns the token that a request came with.
+// token returns the token of a request.
 func (m *mount) token(r *http.Request) (string, bool) {
 	cookie, err := r.Cookie(m.cookie)
 	if err != nil || cookie.Value == "" {
@@ -112,7 +110,7 @@ func (m *mount) token(r *http.Request) (string, bool) {
 	return cookie.Value, true
 }
 
-// principal returns the administrator with the permissions that they have now.
+// principal returns the administrator with the current permissions.
 func (m *mount) principal(r *http.Request, token string) (*admin.Principal, error) {
 	if m.opts.AuthenticationOff() {
 		return &admin.Principal{ID: admin.RootID, Permissions: permission.NewSet(permission.All()...)}, nil
@@ -127,8 +125,8 @@ func (m *mount) principal(r *http.Request, token string) (*admin.Principal, erro
 	return m.opts.Authenticator.Authenticate(r.Context(), c)
 }
 
-// session tells who is logged in. Nobody is not an error: browsers would report
-// one to everybody who opens the console.
+// session returns who is logged in. No session is not an error, because browsers would report one
+// to everybody who opens the console.
 func (m *mount) session(w http.ResponseWriter, r *http.Request) {
 	token, _ := m.token(r)
 	m.describe(w, r, token)
@@ -166,8 +164,7 @@ func (m *mount) logout(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// loggedIn reports whether a request belongs to a session that has not ended,
-// and answers it if it does not.
+// loggedIn reports whether a request belongs to a valid session, and answers it if not.
 func (m *mount) loggedIn(w http.ResponseWriter, r *http.Request) bool {
 	token, _ := m.token(r)
 	if _, err := m.principal(r, token); err != nil {
@@ -178,7 +175,7 @@ func (m *mount) loggedIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// problem sends an error in the shape of the admin interface's envelope.
+// problem sends an error in the form of the admin interface's envelope.
 func problem(w http.ResponseWriter, status int, reason string) {
 	writeJSON(w, status, map[string]any{"code": status, "reason": reason})
 }
@@ -196,7 +193,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(data, '\n'))
 }
 
-// recorded is an answer that is kept in memory.
+// recorded is a response in memory.
 type recorded struct {
 	header http.Header
 	status int

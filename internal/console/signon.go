@@ -17,13 +17,14 @@ import (
 	"example.org/app/internal/oidc"
 )
 
-// SignOn logs administrators in at an identity provider. Its errors are shown to the person.
+// SignOn logs administrators in through an identity provider. Its errors are shown to the user.
 type SignOn interface {
-	// Name is what the login page calls the provider.
+	// Name is the provider's name on the login page.
 	Name() string
-	// RedirectURL is where the provider sends browsers back; "" derives it from the request.
+	// RedirectURL is the provider's redirect URL; "" derives it from the request.
 	RedirectURL() string
-	// Begin returns the address of the provider, and what the browser keeps until it is back.
+	// Begin returns the address of the provider, and the data to keep in the browser until it
+	// returns.
 	Begin(ctx context.Context, redirect string) (address string, a oidc.Attempt, err error)
 	// Finish returns the credential that begins one session at the admin interface.
 	Finish(ctx context.Context, redirect string, a oidc.Attempt, state, code string) (ticket string, err error)
@@ -35,10 +36,10 @@ const (
 	attemptSeconds = 600
 )
 
-// attempt is what the browser keeps while it is at the provider.
+// attempt is the data in the browser during the login at the provider.
 type attempt struct {
 	oidc.Attempt
-	// To is the page of the console that was asked for, Redirect the address that the provider was told.
+	// To is the requested page of the console, Redirect the redirect URL sent to the provider.
 	To, Redirect string
 }
 
@@ -51,7 +52,7 @@ func (m *mount) signOnOptions(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"name": m.opts.SignOn.Name()})
 }
 
-// beginSignOn sends the browser to the identity provider.
+// beginSignOn redirects the browser to the identity provider.
 func (m *mount) beginSignOn(w http.ResponseWriter, r *http.Request) {
 	if m.opts.SignOn == nil {
 		m.failed(w, http.StatusNotFound, "single sign-on is not configured")
@@ -82,8 +83,8 @@ func (m *mount) beginSignOn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, address, http.StatusFound)
 }
 
-// keepAttempt gives the browser the cookie of an attempt. It must come with the request by which the provider sends the
-// browser back, which begins at another site: a strict cookie would not.
+// keepAttempt sets the cookie of an attempt. It must be sent with the provider's redirect, a
+// cross-site request: a strict cookie would not.
 func (m *mount) keepAttempt(w http.ResponseWriter, r *http.Request, value string, age int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: m.cookie + "-sign-on", Value: value, Path: m.prefix + signOnPath, MaxAge: age,
@@ -91,7 +92,7 @@ func (m *mount) keepAttempt(w http.ResponseWriter, r *http.Request, value string
 	})
 }
 
-// finishSignOn begins a session for a browser that comes back from the identity provider.
+// finishSignOn begins a session for a browser that returns from the identity provider.
 func (m *mount) finishSignOn(w http.ResponseWriter, r *http.Request) {
 	if m.opts.SignOn == nil {
 		m.failed(w, http.StatusNotFound, "single sign-on is not configured")
@@ -100,7 +101,7 @@ func (m *mount) finishSignOn(w http.ResponseWriter, r *http.Request) {
 	var kept attempt
 	if cookie, err := r.Cookie(m.cookie + "-sign-on"); err == nil {
 		if data, err := base64.RawURLEncoding.DecodeString(cookie.Value); err == nil {
-			_ = json.Unmarshal(data, &kept) // What cannot be read has no state, which Finish refuses.
+			_ = json.Unmarshal(data, &kept) // Unreadable data has no state, which Finish refuses.
 		}
 	}
 	m.keepAttempt(w, r, "", -1)
@@ -125,7 +126,8 @@ func (m *mount) finishSignOn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, m.ownPage(kept.To), http.StatusSeeOther)
 }
 
-// ownPage returns the address of a page of the console, whatever the text is: nobody can be sent elsewhere with it.
+// ownPage returns the address of a page of the console for any text, so that it cannot redirect
+// elsewhere.
 func (m *mount) ownPage(to string) string {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -135,7 +137,8 @@ func (m *mount) ownPage(to string) string {
 	return page.String()
 }
 
-// failed tells a person why a login failed. There is no script that could show it: the browser comes from elsewhere.
+// failed shows why a login failed. No script can show it, because the browser comes from another
+// site.
 func (m *mount) failed(w http.ResponseWriter, status int, reason string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

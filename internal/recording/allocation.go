@@ -11,14 +11,16 @@ import (
 	"example.org/app/internal/recording/jfr"
 )
 
-// allocations remembers how many bytes each stack had allocated at the last look. The memory profile of a server that has
-// run for long has thousands of stacks, of which few grow: it is read as the runtime keeps it, and only what grew gets names.
+// allocations remembers how many bytes each stack had allocated at the last check. The memory
+// profile of a long-running server has thousands of stacks, of which few grow: it is read in the
+// runtime's form, and only stacks that grew are symbolised.
 type allocations struct {
-	// seen is by the hash of the stack; nil before the first look.
+	// seen maps hashes of stacks to bytes; nil before the first check.
 	seen map[uint64]float64
 }
 
-// change calls visit for each stack that allocated since the last look. The first look only remembers.
+// change calls visit for each stack with allocations since the last check. The first check only
+// initialises.
 func (a *allocations) change(names *symbols, visit func(stack []jfr.Frame, bytes int64)) {
 	records := memoryProfile()
 	now := make(map[uint64]float64, len(records))
@@ -56,8 +58,8 @@ func memoryProfile() []runtime.MemProfileRecord {
 	}
 }
 
-// allocatedBytes estimates how many bytes were allocated from those that were sampled: the runtime samples one object in
-// so many bytes, so that large ones are likelier to be sampled.
+// allocatedBytes estimates the allocated bytes from the sampled ones: the runtime samples one
+// object per so many bytes, so that large ones are more likely to be sampled.
 func allocatedBytes(objects, bytes int64) float64 {
 	rate := float64(runtime.MemProfileRate)
 	if objects == 0 || bytes == 0 || rate <= 1 {
@@ -67,7 +69,7 @@ func allocatedBytes(objects, bytes int64) float64 {
 	return float64(bytes) / (1 - math.Exp(-size/rate))
 }
 
-// withoutRuntime cuts off the innermost functions of the Go runtime, unless nothing else is left.
+// withoutRuntime removes the innermost functions of the Go runtime, unless nothing else is left.
 func withoutRuntime(frames []jfr.Frame) []jfr.Frame {
 	i := slices.IndexFunc(frames, func(f jfr.Frame) bool {
 		return f.Class != "runtime" && !strings.HasPrefix(f.Class, "runtime/") && !strings.HasPrefix(f.Class, "internal/runtime/")

@@ -16,10 +16,11 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// Continuous bounds the black box: a recording that always runs, and of which a copy is kept when something bad happens.
+// Continuous limits the black box: a recording that always runs, and is copied on incidents.
 type Continuous struct {
 	Enabled bool
-	// MaxAge and MaxSize bound the box, MaxDumps how many copies are kept. 0 is no bound of age or size.
+	// MaxAge and MaxSize limit the box, MaxDumps the number of copies. An age or size of 0 means no
+	// limit.
 	MaxAge   time.Duration
 	MaxSize  int64
 	MaxDumps int
@@ -32,24 +33,24 @@ func (c Continuous) spec() Spec {
 const (
 	// boxFolder is the folder of the black box among those of recordings.
 	boxFolder = "continuous"
-	// dumpPause is how long nothing is kept for the same reason again.
+	// dumpPause is the minimum interval of copies for the same reason.
 	dumpPause = time.Minute
-	// boxPause is how long a black box that could not be written waits before it is tried again.
+	// boxPause is the pause before retrying a black box that could not be written.
 	boxPause = time.Minute
-	// maxIncidents bounds those that wait for Run.
+	// maxIncidents bounds the queue of Run.
 	maxIncidents = 64
 )
 
-// blackBox is the recording that always runs. The Recorder's lock guards it.
+// blackBox is the continuous recording. The Recorder's lock guards it.
 type blackBox struct {
 	// rec is nil while there is no black box.
 	rec *recording
-	// kept is when the box was last kept for a reason.
+	// kept is when the box was last copied for a reason.
 	kept  map[event.Reason]time.Time
 	retry time.Time
 }
 
-// tickBox starts and stops the black box as the limits say.
+// tickBox starts and stops the black box according to the limits.
 func (r *Recorder) tickBox(now time.Time) {
 	c := r.opts.Limits().Continuous
 	rec := r.box.rec
@@ -88,7 +89,7 @@ func (r *Recorder) startBox(c Continuous, now time.Time) error {
 	return nil
 }
 
-// dropBox ends the black box and forgets what it has.
+// dropBox ends the black box and discards its data.
 func (r *Recorder) dropBox(now time.Time) {
 	rec := r.box.rec
 	if rec == nil {
@@ -104,7 +105,7 @@ func (r *Recorder) dropBox(now time.Time) {
 	}
 }
 
-// report passes an incident on to Run. It does not block.
+// report queues an incident for Run. It does not block.
 func (r *Recorder) report(i event.Incident) {
 	select {
 	case r.incidents <- i:
@@ -112,8 +113,9 @@ func (r *Recorder) report(i event.Incident) {
 	}
 }
 
-// Keep keeps a copy of the black box as a recording whose description says why, and returns its id. It returns 0 if there
-// is no black box, or if it was kept for the same reason less than a minute ago.
+// Keep copies the black box to a recording whose description contains the reason, and returns its
+// id. It returns 0 if there is no black box, or if it was copied for the same reason less than a
+// minute ago.
 func (r *Recorder) Keep(i event.Incident) (int64, error) {
 	if i.Reason != event.JVMDied {
 		r.takeJVM()
@@ -138,7 +140,7 @@ func (r *Recorder) Keep(i event.Incident) (int64, error) {
 	}
 	r.box.kept[i.Reason] = now
 	if i.Reason == event.Quit {
-		// The process ends now, and must not leave a second copy for the next one to find.
+		// The process ends now, and must not leave a second copy for the next one.
 		r.dropBox(now)
 		r.box.retry = now.Add(boxPause)
 	}
@@ -147,7 +149,7 @@ func (r *Recorder) Keep(i event.Incident) (int64, error) {
 	return rec.id, nil
 }
 
-// describe is the description of a kept black box.
+// describe returns the description of a copy.
 func describe(i event.Incident) string {
 	text := "black box: " + string(i.Reason)
 	if i.Detail != "" {
@@ -156,7 +158,7 @@ func describe(i event.Incident) string {
 	return text
 }
 
-// copyBox makes a recording of what the black box has.
+// copyBox creates a recording with the data of the black box.
 func (r *Recorder) copyBox(i event.Incident, now time.Time) (_ *recording, err error) {
 	box := r.box.rec
 	if err := r.makeRoom(box.size + box.beside); err != nil {
@@ -191,7 +193,7 @@ func (r *Recorder) copyBox(i event.Incident, now time.Time) (_ *recording, err e
 	return rec, nil
 }
 
-// makeRoom removes the oldest kept boxes until there is room for one more, and for so many bytes.
+// makeRoom removes the oldest copies until there is space for one more, and for so many bytes.
 func (r *Recorder) makeRoom(bytes int64) error {
 	limits := r.opts.Limits()
 	dumps := slices.DeleteFunc(r.sorted(), func(rec *recording) bool { return !rec.dump })
@@ -208,8 +210,8 @@ func (r *Recorder) makeRoom(bytes int64) error {
 	}
 }
 
-// take takes over the segments of other files without copying them, where the file system can do that. The other files
-// begin a new segment, so that those that were taken never change.
+// take takes over the segments of other files without copying them, where the file system supports
+// it. The other files begin a new segment, so that the shared ones never change.
 func (f *files) take(from *files) error {
 	from.sealed = true
 	f.next = from.next
@@ -230,7 +232,7 @@ func (f *files) take(from *files) error {
 	return nil
 }
 
-// link gives a segment of other files a second name, and counts it.
+// link links a segment of other files, and counts it.
 func (f *files) link(s segment) (segment, error) {
 	own := s
 	own.path = filepath.Join(f.dir, filepath.Base(s.path))
@@ -243,7 +245,7 @@ func (f *files) link(s segment) (segment, error) {
 	return own, err
 }
 
-// linkOrCopy gives a file a second name, or copies its first bytes.
+// linkOrCopy creates a hard link to a file, or copies its first bytes.
 func linkOrCopy(from, to string, size int64) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -261,7 +263,7 @@ func linkOrCopy(from, to string, size int64) error {
 	return errors.Join(err, out.Close())
 }
 
-// recoverBox makes a recording of the black box of a process that was killed.
+// recoverBox creates a recording from the black box of a killed process.
 func (r *Recorder) recoverBox() {
 	dir := filepath.Join(r.opts.Folder, boxFolder)
 	if _, err := os.Stat(dir); err != nil {

@@ -27,21 +27,23 @@ import (
 	"example.org/app/internal/rusage"
 )
 
-// maxChunk bounds the memory of a chunk. A chunk that reaches it ends early; what comes before it has ended is dropped.
+// maxChunk is the maximum size of a chunk. A chunk that reaches it ends early; events before it has
+// ended are dropped.
 const maxChunk = 4 << 20
 
-// A collector fills chunks with events, from the moment it is made until stop. Events of the parts of the server come in
-// their own goroutines; everything else happens in the goroutine that calls the methods, which must be one at a time.
+// A collector fills chunks with events, from its creation until stop. Events of the server's parts
+// are added in their own goroutines; everything else happens in the goroutine that calls the
+// methods, one at a time.
 type collector struct {
 	logger   *slog.Logger
 	facts    func() []Fact
 	settings settings
 
 	subscription *event.Subscription
-	// unlabel ends the labelling of goroutines; it is nil while none are labelled.
+	// unlabel ends the labelling of goroutines; nil while none are labelled.
 	unlabel func()
 	cpu     cpuProfile
-	// profiles are those of the processors in the chunk.
+	// profiles are the CPU profiles of the chunk.
 	profiles  []*profile.Profile
 	trace     flightTrace
 	frames    frames
@@ -56,9 +58,10 @@ type collector struct {
 	// heapBefore is the heap at the last look.
 	heapBefore int64
 	thin       int
-	// blockRate is the rate of the block profile, as [runtime.SetBlockProfileRate] has it; waitTurn counts the seconds.
+	// blockRate is the rate of the block profile, as in [runtime.SetBlockProfileRate]; waitTurn
+	// counts the seconds.
 	blockRate, waitTurn int
-	// stacks has a bit for each kind of events that are recorded with their stack.
+	// stacks has a bit for each kind of event that is recorded with its stack.
 	stacks atomic.Uint32
 
 	mu      sync.Mutex
@@ -67,10 +70,10 @@ type collector struct {
 	full    chan<- struct{}
 }
 
-// A Fact is a setting or something else that recordings show by its name. Its value must not be secret.
+// A Fact is a setting or another value that recordings show by name. Its value must not be secret.
 type Fact struct{ Key, Value string }
 
-// newCollector begins to collect. full is told that the chunk should be ended.
+// newCollector starts collecting. full is signalled when the chunk should be ended.
 func newCollector(logger *slog.Logger, facts func() []Fact, s settings, full chan<- struct{}, now time.Time) *collector {
 	c := &collector{
 		logger: logger, facts: facts, full: full, last: map[string]time.Time{}, chunk: schema.NewChunk(now),
@@ -130,8 +133,8 @@ func (c *collector) configure(s settings, now time.Time) {
 	c.deltas(now, false)
 }
 
-// waitTurns is in one of how many seconds waits are sampled with a setting. While they are, each wait reads the clock twice,
-// which a recording that is left on should not cost all the time.
+// waitTurns returns in one of how many seconds waits are sampled. During sampling each wait reads
+// the clock twice, which is too expensive for a permanent recording.
 func waitTurns(e eventSetting) int {
 	if e.threshold < 10*time.Millisecond {
 		return 1
@@ -152,10 +155,11 @@ func (c *collector) sampleWaits() {
 	}
 }
 
-// blockRate is the rate of the block profile in nanoseconds: one wait is sampled for so much time of waiting on average, and
-// each that is as long. Goroutines of a busy server wait all the time, so a rate near the threshold would cost more than
-// all the rest: what waits as long as the threshold in total is sampled with a probability of a hundredth. Many goroutines
-// that wait are sampled a thousand times a second together. The runtime scales what it samples by the rate.
+// blockRate returns the rate of the block profile in nanoseconds: on average one wait is sampled
+// per that much waiting time, and each that is as long. Goroutines of a busy server wait all the
+// time, so a rate near the threshold would cost more than everything else: waits that total the
+// threshold are sampled with a probability of a hundredth. Many waiting goroutines are sampled a
+// thousand times a second in total. The runtime scales samples by the rate.
 func blockRate(e eventSetting, goroutines int) int {
 	if !e.enabled {
 		return 0
@@ -193,7 +197,8 @@ func (c *collector) takeCPU() ([]byte, error) {
 	return encodeProfile(p)
 }
 
-// take ends the chunk and begins another one. It returns the chunk and the CPU profile of its time, which may be nil.
+// take ends the chunk and begins another one. It returns the chunk and its CPU profile, which may
+// be nil.
 func (c *collector) take(now time.Time) (data, cpu []byte) {
 	c.deltas(now, true)
 	cpu, err := c.takeCPU()
@@ -229,7 +234,7 @@ func (c *collector) add(t *eventType, start time.Time, took time.Duration, value
 	}
 }
 
-// due reports whether an event with a period is to be recorded now.
+// due reports whether a periodic event must be recorded now.
 func (c *collector) due(t *eventType, now time.Time) bool {
 	e := c.settings[t.Name]
 	if !e.enabled {
@@ -243,7 +248,7 @@ func (c *collector) due(t *eventType, now time.Time) bool {
 	return true
 }
 
-// sample records what the runtime and the machine say. It is called about once a second.
+// sample records the state of the runtime and the machine. It is called about once a second.
 func (c *collector) sample(now time.Time) {
 	c.settings.allow()
 	c.sampleWaits()
@@ -309,11 +314,11 @@ func (c *collector) startCPU(now time.Time) {
 	c.cpu.failed = err != nil
 }
 
-// goroutineThread is the thread of samples of which nothing is known but that a goroutine ran.
+// goroutineThread is the thread of samples whose goroutine is unknown.
 const goroutineThread = "goroutines"
 
-// addSamples adds the samples of a profile that began at a time. A profile counts samples by stack, so they are spread
-// over its time.
+// addSamples adds the samples of a profile that began at a time. A profile counts samples by stack,
+// so they are spread over its time.
 func (c *collector) addSamples(p *profile.Profile, since time.Time) {
 	e := c.settings[typeExecutionSample.Name]
 	if p == nil || !e.enabled {
@@ -356,7 +361,7 @@ func inEngine(stack []jfr.Frame) bool {
 	return len(stack) > 0 && slices.ContainsFunc(stack, func(f jfr.Frame) bool { return strings.HasPrefix(f.Class, "modernc_org/libquickjs") })
 }
 
-// collections records the garbage collections since the last look.
+// collections records the garbage collections since the last check.
 func (c *collector) collections() {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
@@ -381,7 +386,8 @@ func (c *collector) collections() {
 	c.gcs = gc.NumGC
 }
 
-// deltas records what the cumulative profiles counted since the last look; without record it only remembers it.
+// deltas records the increase of the cumulative profiles since the last check; without record it
+// only updates its state.
 func (c *collector) deltas(now time.Time, record bool) {
 	waits := func(d *delta, t *eventType, turns int) {
 		e := c.settings[t.Name]
@@ -481,7 +487,7 @@ func osVersion() string {
 	return strings.Join(parts, " ")
 }
 
-// shown are the variables of the environment whose values cannot be secret.
+// shown are environment variables whose values cannot be secret.
 var shown = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "LANG", "LC_ALL", "TZ", "TERM"}
 
 const masked = "***"

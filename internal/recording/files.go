@@ -36,9 +36,10 @@ type files struct {
 	// process is the id of the JVM that wrote the last of jvm.
 	process int
 	next    int
-	// size counts the bytes of all segments, beside those of the other files, without the description.
+	// size is the total size of all segments, beside that of the other files except the
+	// description.
 	size, beside int64
-	// sealed says that the last segment must not grow.
+	// sealed is true if the last segment must not grow.
 	sealed bool
 	pins   pins
 }
@@ -59,15 +60,15 @@ const (
 	segmentSuffix   = ".jfr"
 	// maxSegment bounds a segment, so that limits of size and age drop little at a time.
 	maxSegment = 1 << 20
-	// segmentsOfLimit is how many segments a recording with a limit has at least.
+	// segmentsOfLimit is the minimum number of segments of a recording with a limit.
 	segmentsOfLimit = 8
 )
 
-// pins keep files that somebody reads from being deleted.
+// pins prevent files in use from being deleted.
 type pins struct {
 	mu      sync.Mutex
 	readers int
-	// waiting are deleted when nobody reads any more.
+	// waiting are deleted at the end of their use.
 	waiting []string
 }
 
@@ -82,13 +83,13 @@ func (p *pins) release() {
 	defer p.mu.Unlock()
 	if p.readers--; p.readers == 0 {
 		for _, path := range p.waiting {
-			_ = os.RemoveAll(path) // What stays is found at the next start.
+			_ = os.RemoveAll(path) // What remains is found at the next start.
 		}
 		p.waiting = nil
 	}
 }
 
-// delete deletes a file or a folder, now or when nobody reads any more.
+// delete deletes a file or a folder, now or at the end of its use.
 func (p *pins) delete(path string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +109,7 @@ func (f *files) create(folder, name string) error {
 	return os.Mkdir(f.dir, 0o700)
 }
 
-// append writes a chunk and its CPU profile, which may be empty. What cannot be written whole is taken back.
+// append writes a chunk and its CPU profile, which may be empty. Partial writes are reverted.
 func (f *files) append(data, cpu []byte, now time.Time, spec Spec) error {
 	if len(f.segments) == 0 || f.sealed || f.segments[len(f.segments)-1].complete(now, spec) {
 		f.next++
@@ -153,7 +154,7 @@ func (s *segment) complete(now time.Time, spec Spec) bool {
 	return s.size >= maxSegment || spec.MaxSize > 0 && s.size >= spec.MaxSize/segmentsOfLimit
 }
 
-// prune drops what is too old or too much. The last segment stays.
+// prune drops what exceeds the limits. The last segment stays.
 func (f *files) prune(now time.Time, spec Spec) {
 	for len(f.segments)+len(f.jvm) > 1 {
 		tooMuch := spec.MaxSize > 0 && f.size > spec.MaxSize
@@ -165,7 +166,7 @@ func (f *files) prune(now time.Time, spec Spec) {
 	}
 }
 
-// oldest returns the segments of which the first is the oldest of all; nil if there are none.
+// oldest returns the list whose first segment is the oldest of all; nil if there is none.
 func (f *files) oldest() *[]segment {
 	switch {
 	case len(f.segments)+len(f.jvm) == 0:
@@ -197,13 +198,13 @@ func (f *files) delete() error {
 	return f.pins.delete(f.dir)
 }
 
-// Content is what a recording holds at one moment. Files that it reads are kept until it is closed.
+// Content is a snapshot of a recording. Its files are kept until it is closed.
 type Content struct {
 	// Size is how many bytes Read returns.
 	Size int64
-	// pins are nil if the files cannot go away.
+	// pins are nil if the files cannot be deleted.
 	pins *pins
-	// head comes before the files.
+	// head precedes the files.
 	head   []byte
 	rest   []segment
 	file   *os.File
@@ -211,10 +212,10 @@ type Content struct {
 	closed bool
 }
 
-// memoryContent is what has no file.
+// memoryContent returns content without files.
 func memoryContent(data []byte) *Content { return &Content{Size: int64(len(data)), head: data} }
 
-// fileContent is a whole file, which Close closes.
+// fileContent returns the content of a whole file, which Close closes.
 func fileContent(file *os.File) (*Content, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -223,7 +224,7 @@ func fileContent(file *os.File) (*Content, error) {
 	return &Content{Size: info.Size(), file: file, left: info.Size()}, nil
 }
 
-// content returns what is written now. If nothing is, that is a chunk without events.
+// content returns what is written now, or a chunk without events if nothing is.
 func (f *files) content(now time.Time) *Content {
 	f.pins.take()
 	c := &Content{Size: f.size, pins: &f.pins, rest: slices.Concat(f.segments, f.jvm)}
@@ -285,7 +286,7 @@ func (c *Content) Close() error {
 	return nil
 }
 
-// description is what recording.json holds.
+// description is the content of recording.json.
 type description struct {
 	ID      int64     `json:"id"`
 	State   State     `json:"state"`
@@ -298,7 +299,7 @@ type description struct {
 	Dump    bool      `json:"dump,omitempty"`
 }
 
-// save writes the description, whole or not at all.
+// save writes the description atomically.
 func (f *files) save(rec *recording) error {
 	data, err := json.MarshalIndent(description{
 		ID: rec.id, State: rec.state, Spec: rec.spec, Created: rec.created, Start: rec.start, Stop: rec.stop, Close: rec.close, Keep: rec.keep, Dump: rec.dump,
@@ -320,10 +321,11 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// maxFolders is how many processes may keep their recordings beside each other.
+// maxFolders is how many processes may use folders beside each other.
 const maxFolders = 64
 
-// lockFolder makes a folder that no other process uses: the one with the name, or the first with a number behind it.
+// lockFolder creates and locks a folder that no other process uses: with the name, or the first
+// with a number appended.
 func lockFolder(folder string) (*flock.Flock, string, error) {
 	for n := 1; n <= maxFolders; n++ {
 		path := folder
@@ -345,7 +347,7 @@ func lockFolder(folder string) (*flock.Flock, string, error) {
 	return nil, "", fmt.Errorf("%d other processes use the folder", maxFolders)
 }
 
-// recover finds the recordings of earlier runs. What cannot be one is left alone.
+// recover finds the recordings of earlier runs. Other files are left alone.
 func (r *Recorder) recover() error {
 	entries, err := os.ReadDir(r.opts.Folder)
 	if errors.Is(err, os.ErrNotExist) {
@@ -381,7 +383,7 @@ func (r *Recorder) recover() error {
 func restore(dir string, id int64) (*recording, error) {
 	data, err := os.ReadFile(filepath.Join(dir, descriptionFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // The process ended before the recording was there.
+		return nil, nil // The process ended before the recording existed.
 	}
 	if err != nil {
 		return nil, err
@@ -410,7 +412,7 @@ func restore(dir string, id int64) (*recording, error) {
 	return rec, nil
 }
 
-// find finds the segments, and cuts off what a crash left of a chunk.
+// find finds the segments, and truncates partial chunks after a crash.
 func (f *files) find() error {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -442,10 +444,10 @@ func (f *files) find() error {
 	return nil
 }
 
-// found counts a file that is no segment, and removes what a crash left of one.
+// found counts a file that is no segment, and removes partial ones after a crash.
 func (f *files) found(entry os.DirEntry) {
 	if strings.HasSuffix(entry.Name(), ".tmp") {
-		_ = os.Remove(filepath.Join(f.dir, entry.Name())) // It is tried again at the next start.
+		_ = os.Remove(filepath.Join(f.dir, entry.Name())) // Retried at the next start.
 		return
 	}
 	if info, err := entry.Info(); err == nil && entry.Name() != descriptionFile {
@@ -481,7 +483,7 @@ func openSegment(path string) (segment, error) {
 	return s, nil
 }
 
-// reasonOf returns what the operating system says, without the names of folders.
+// reasonOf returns the operating system's error, without the names of folders.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err.Error()

@@ -15,10 +15,12 @@ import (
 	"example.org/app/internal/recording/jfr"
 )
 
-// A Source is a JVM that records while recordings of this process run. Its chunks are part of their files. It passes
-// them to Accept. A JVM that is not there does nothing, and loses only its own part when it dies.
+// A Source is a JVM that records while recordings of this process run, and passes its chunks, which
+// become part of their files, to Accept. A missing JVM does nothing; a JVM that dies loses only its
+// own part.
 type Source interface {
-	// Record makes the JVM record. It is called repeatedly, so that a JVM that comes up later records too.
+	// Record makes the JVM record. It is called repeatedly, so that a JVM started later records,
+	// too.
 	Record(ctx context.Context, template string, events map[string]string) error
 	// TakeRecording passes on what was recorded since the last time.
 	TakeRecording(ctx context.Context) error
@@ -27,15 +29,17 @@ type Source interface {
 }
 
 const (
-	// takeTime is how often the chunks of the JVM are taken. Each has all of its metadata, so that it is not more often.
+	// takeTime is how often the chunks of the JVM are taken. Not more often, because each contains
+	// all metadata.
 	takeTime = 30 * time.Second
-	// takeLimit bounds how long a caller waits for the chunks of the JVM.
+	// takeLimit is how long a caller waits for the chunks of the JVM.
 	takeLimit = 10 * time.Second
-	// maxTaken bounds what is taken at once: more would push everything else out of the recordings.
+	// maxTaken is the maximum size taken at once: more would displace everything else in the
+	// recordings.
 	maxTaken = 64 << 20
 )
 
-// Join lets a JVM take part in all recordings. It must be called before a recording is made.
+// Join adds a JVM to all recordings. It must be called before a recording is created.
 func (r *Recorder) Join(s Source) {
 	r.mu.Lock()
 	r.source = s
@@ -50,7 +54,8 @@ func (r *Recorder) wakeJoint() {
 	}
 }
 
-// accompany makes the JVM record what the running recordings want, and takes its chunks from time to time.
+// accompany makes the JVM record what the running recordings need, and takes its chunks
+// periodically.
 func (r *Recorder) accompany(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -90,14 +95,14 @@ func (r *Recorder) accompany(ctx context.Context) {
 	}
 }
 
-// complain logs what the JVM could not do.
+// complain logs a failure of the JVM.
 func (r *Recorder) complain(attempt string, err error) {
 	if err != nil {
 		r.opts.Logger.Warn("flight recordings lack a part of the JVM", "attempt", attempt, "error", err)
 	}
 }
 
-// takeJVM completes the part of the JVM. It is called without the lock, because a JVM may take its time.
+// takeJVM completes the JVM's part. It is called without the lock, because a JVM may be slow.
 func (r *Recorder) takeJVM() {
 	r.mu.Lock()
 	source := r.source
@@ -110,12 +115,12 @@ func (r *Recorder) takeJVM() {
 	r.complain("take", source.TakeRecording(ctx))
 }
 
-// sharedEvents are the event types that the settings of recordings set for the JVM too.
+// sharedEvents are the event types whose settings also apply to the JVM.
 var sharedEvents = []*eventType{
 	typeExecutionSample, typeCPULoad, typeGarbageCollection, typeGCHeapSummary, typeAllocation, typeThreadDump, typeOSInformation, typePhysicalMemory,
 }
 
-// jvmSettings are what a JVM shall record for recordings.
+// jvmSettings returns the JVM's settings for the running recordings.
 func jvmSettings(running []*recording) (template string, events map[string]string) {
 	template = TemplateDefault
 	all := make([]settings, 0, len(running))
@@ -143,8 +148,9 @@ func jvmSettings(running []*recording) (template string, events map[string]strin
 	return template, events
 }
 
-// Accept makes the chunks in a file part of the running recordings, and removes the file. process is the process id of
-// the JVM that wrote it. The chunks go from file to file: a JVM can record more than this process should hold in memory.
+// Accept adds the chunks in a file to the running recordings, and removes the file. process is the
+// process id of the JVM. The chunks are copied between files: a JVM can record more than this
+// process should hold in memory.
 func (r *Recorder) Accept(path string, process int) {
 	if err := r.accept(path, process); err != nil {
 		r.opts.Logger.Warn("a part of what the JVM recorded is lost", "error", err)
@@ -192,10 +198,10 @@ func (r *Recorder) accept(path string, process int) error {
 // jvmSuffix names the segments of the JVM.
 const jvmSuffix = ".jvm"
 
-// appendJVM writes chunks of the JVM, which are a segment of their own. Readers see them after those of this process:
-// between those they would keep readers from seeing that a method of one chunk is that of the next. A chunk without
-// constants must separate those of two JVMs: readers take a constant for that of the chunk before if its key is the
-// same, and every JVM counts its keys from the beginning.
+// appendJVM writes chunks of the JVM as a segment of their own. Readers get them after those of
+// this process: in between they would keep readers from recognising a method of one chunk in the
+// next. A chunk without constants must separate those of two JVMs: readers take a constant with the
+// same key for that of the previous chunk, and every JVM starts counting at the beginning.
 func (f *files) appendJVM(chunks io.Reader, size int64, process int, now time.Time) error {
 	f.next++
 	s := segment{path: filepath.Join(f.dir, fmt.Sprintf("%06d%s", f.next, jvmSuffix)), start: now, end: now, size: size}

@@ -15,16 +15,17 @@ import (
 	"example.org/app/internal/recording/jfr"
 )
 
-// ownType is the type of events that parts of the server record.
+// ownType is the type of events from parts of the server.
 type ownType struct {
 	*eventType
 	// read returns the value of each field of an event.
 	read []func(reflect.Value) jfr.Value
-	// hasStack says that the last field is the stack of the part that recorded the event.
+	// hasStack is true if the last field is the stack of the reporting part.
 	hasStack bool
 }
 
-// own declares a type whose fields are those of a struct of the package event, and the stack if that can be set.
+// own declares a type with the fields of a struct of package event, and the stack if that is a
+// setting.
 func own(e event.Event, t eventType) ownType {
 	o := ownType{eventType: &t, hasStack: slices.Contains(t.settings, settingStackTrace)}
 	t.Category, t.Duration = categoryApp, true
@@ -53,7 +54,7 @@ var (
 	errorType = reflect.TypeFor[error]()
 )
 
-// readerOf returns how a field of an event is recorded; nil if it cannot be.
+// readerOf returns how to record a field of an event; nil if that is impossible.
 func readerOf(t reflect.Type, option string) (jfr.Kind, func(reflect.Value) jfr.Value) {
 	switch {
 	case t == errorType:
@@ -82,8 +83,8 @@ func readerOf(t reflect.Type, option string) (jfr.Kind, func(reflect.Value) jfr.
 	}
 }
 
-// record adds an event of a part of the server. It runs in the goroutine of that part. Events below the threshold may
-// come while the settings change.
+// record adds an event of a part of the server. It runs in the goroutine of that part. Events below
+// the threshold may come while the settings change.
 func (c *collector) record(e event.Event) {
 	t := ownTypes[e.Kind()]
 	var values [maxOwnFields]jfr.Value
@@ -107,7 +108,7 @@ func (c *collector) record(e event.Event) {
 // maxOwnFields bounds the fields of the types below.
 const maxOwnFields = 12
 
-// outcome says how something ended, without the text of an error, which may hold what users wrote.
+// outcome describes a result, without the text of an error, which may contain users' data.
 func outcome(err error) string {
 	if err == nil {
 		return "ok"
@@ -121,7 +122,7 @@ func outcome(err error) string {
 // maxStatement bounds the text of a statement in an event.
 const maxStatement = 1000
 
-// withoutValues replaces the values in the text of a statement by question marks.
+// withoutValues replaces the values in a statement by question marks.
 func withoutValues(sql string) string {
 	var b strings.Builder
 	for i := 0; i < len(sql) && b.Len() < maxStatement; {

@@ -17,11 +17,11 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// A ProfileKind names a profile of Go that a recording has beside its events.
+// A ProfileKind is a kind of Go profile that a recording contains in addition to events.
 type ProfileKind string
 
-// The kinds. CPU, Mutex and Block hold what happened during the recording; Heap and Goroutine are how things were at its
-// end, or are now.
+// The kinds. CPU, Mutex and Block cover the recording; Heap and Goroutine are snapshots at its end,
+// or of now.
 const (
 	CPU       ProfileKind = "cpu"
 	Heap      ProfileKind = "heap"
@@ -47,8 +47,8 @@ func (k ProfileKind) needs() *eventType {
 	}
 }
 
-// cumulative reports whether the runtime counts since the start of the process, so that what was counted before the
-// recording must be subtracted.
+// cumulative reports whether the runtime counts since the start of the process, so that earlier
+// counts must be subtracted.
 func (k ProfileKind) cumulative() bool { return k == Mutex || k == Block }
 
 // fileName is the file of a profile of a recording that has stopped.
@@ -67,7 +67,7 @@ func lookUp(k ProfileKind) (*profile.Profile, error) {
 	return p, nil
 }
 
-// rememberProfiles notes what cumulative profiles counted before the recording.
+// rememberProfiles stores the counts of cumulative profiles before the recording.
 func (rec *recording) rememberProfiles() (err error) {
 	rec.before = map[ProfileKind]*profile.Profile{}
 	for _, k := range ProfileKinds {
@@ -102,7 +102,7 @@ func (rec *recording) profileNow(k ProfileKind) (*profile.Profile, error) {
 	return p, nil
 }
 
-// keepProfiles writes the profiles that a recording has when it stops, as far as they have room.
+// keepProfiles writes the profiles of a stopping recording, as far as there is space.
 func (rec *recording) keepProfiles(room func() int64) (err error) {
 	for _, k := range ProfileKinds {
 		if k == CPU || !rec.wants(k) {
@@ -118,8 +118,8 @@ func (rec *recording) keepProfiles(room func() int64) (err error) {
 	return err
 }
 
-// Profile returns a profile of a recording in the format of pprof, that of a running recording ends now. The caller must
-// close the result.
+// Profile returns a profile of a recording in the format of pprof, up to now if it is running. The
+// caller must close the result.
 func (r *Recorder) Profile(id int64, kind ProfileKind) (*Content, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func profileContent(p *profile.Profile) (*Content, error) {
 	return memoryContent(data), nil
 }
 
-// notKept is the answer to a question for a representation that a recording does not have.
+// notKept returns the error for a representation that a recording does not have.
 func notKept(rec *recording, what, why string) error {
 	return apierr.New(apierr.ResourceNotFound, "the flight recording %d does not have %s: %s", rec.id, what, why)
 }
@@ -179,7 +179,7 @@ func encodeProfile(p *profile.Profile) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mergeProfiles makes one profile of several; nil if there is none.
+// mergeProfiles merges profiles; it returns nil if there are none.
 func mergeProfiles(list []*profile.Profile) (*profile.Profile, error) {
 	switch len(list) {
 	case 0:
@@ -197,7 +197,7 @@ func mergeProfiles(list []*profile.Profile) (*profile.Profile, error) {
 // Beside each segment is a file of the CPU profiles of its chunks: for each of them its length, four bytes, and a profile.
 const cpuLength = 4
 
-// appendCPU writes the CPU profile of a chunk beside its segment. What cannot be written whole is taken back.
+// appendCPU writes the CPU profile of a chunk beside its segment. Partial writes are reverted.
 func (f *files) appendCPU(s *segment, data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -228,7 +228,7 @@ func (f *files) cpuProfile() (*profile.Profile, error) {
 		for len(data) >= cpuLength {
 			n := int(binary.BigEndian.Uint32(data))
 			if n > len(data)-cpuLength {
-				break // A crash cut it off.
+				break // A crash truncated it.
 			}
 			p, err := profile.ParseData(data[cpuLength : cpuLength+n])
 			if err != nil {
@@ -247,7 +247,7 @@ func (f *files) cpuProfile() (*profile.Profile, error) {
 	return mergeProfiles(list)
 }
 
-// writeBeside writes a file beside the segments, whole or not at all. It fails if there is no room.
+// writeBeside writes a file beside the segments atomically. It fails if there is no space.
 func (f *files) writeBeside(name string, write func(io.Writer) error, room int64) error {
 	path := filepath.Join(f.dir, name)
 	size, err := writeFile(path+".tmp", write, room)
@@ -261,7 +261,7 @@ func (f *files) writeBeside(name string, write func(io.Writer) error, room int64
 	return nil
 }
 
-// writeFile makes a file of what write writes, if that is not more than room, and returns its size.
+// writeFile writes the output of write to a file, up to room bytes, and returns its size.
 func writeFile(path string, write func(io.Writer) error, room int64) (size int64, err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -287,7 +287,7 @@ func (w *boundedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// openBeside returns a file beside the segments. What somebody reads stays readable when it is deleted.
+// openBeside opens a file beside the segments. It stays readable after it is deleted.
 func (f *files) openBeside(name string) (*Content, error) {
 	file, err := os.Open(filepath.Join(f.dir, name))
 	if err != nil {

@@ -19,7 +19,7 @@ type cpuProfile struct {
 	buffer  bytes.Buffer
 	since   time.Time
 	running bool
-	// failed says that somebody else profiles; it is logged once.
+	// failed is true if another CPU profile is running; it is logged once.
 	failed bool
 }
 
@@ -33,7 +33,7 @@ func (c *cpuProfile) start(now time.Time) error {
 	return nil
 }
 
-// stop ends the profile and returns what was sampled since its start. It takes up to a tenth of a second.
+// stop ends the profile and returns its samples. It takes up to a tenth of a second.
 func (c *cpuProfile) stop() (*profile.Profile, error) {
 	if !c.running {
 		return nil, nil
@@ -43,13 +43,13 @@ func (c *cpuProfile) stop() (*profile.Profile, error) {
 	return profile.ParseData(c.buffer.Bytes())
 }
 
-// frames turns stacks of profiles into frames, and remembers the names.
+// frames converts stacks of profiles to frames, and caches the names.
 type frames struct {
 	names map[string]jfr.Frame
 	stack []jfr.Frame
 }
 
-// maxNames bounds the names that are remembered; a program has fewer functions that show up in profiles.
+// maxNames is the maximum number of cached names; fewer functions of a program occur in profiles.
 const maxNames = 20_000
 
 // of returns the frames of a sample. They are valid until the next call.
@@ -84,10 +84,10 @@ func (f *frames) name(function string) jfr.Frame {
 	return frame
 }
 
-// splitName makes a class and a method of the name of a Go function: the class is the package with the receiver, if there
-// is one.
+// splitName splits the name of a Go function into class and method: the class is the package with
+// the receiver, if there is one.
 func splitName(function string) (class, method string) {
-	// Type arguments may hold slashes and dots of their own.
+	// Type arguments may contain slashes and dots.
 	if i, j := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']'); i >= 0 && j > i {
 		function = function[:i] + function[j+1:]
 	}
@@ -119,14 +119,15 @@ func isClosure(name string) bool {
 	return name != "" && name[0] >= '0' && name[0] <= '9'
 }
 
-// delta remembers how much of a cumulative profile was seen at the last look.
+// delta remembers the values of a cumulative profile at the last check.
 type delta struct {
 	name string
 	// seen is by stack.
 	seen map[string][2]int64
 }
 
-// change calls visit for each stack whose values grew since the last look. The first look only remembers.
+// change calls visit for each stack whose values grew since the last check. The first check only
+// initialises.
 func (d *delta) change(index [2]string, visit func(locations []*profile.Location, grown [2]int64)) error {
 	var b bytes.Buffer
 	if err := pprof.Lookup(d.name).WriteTo(&b, 0); err != nil {

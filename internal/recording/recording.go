@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording makes flight recordings of the process: files in the format of the JDK Flight Recorder that show what
-// the Go runtime, the machine and the parts of the server did.
+// Package recording makes flight recordings of the process: files in the format of the JDK Flight
+// Recorder with events of the Go runtime, the machine and the parts of the server.
 //
-// Recordings that run at the same time share what is collected, as in a JVM: what one of them wants, all of them get.
-// The package jfr writes the format; the package event is how parts of the server take part. This package knows no HTTP.
+// Concurrent recordings share what is collected, as in a JVM: what one of them needs, all of them
+// get. Package jfr writes the format; package event is the interface for parts of the server. This
+// package does not know HTTP.
 package recording
 
 import (
@@ -26,7 +27,7 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// A State is where a recording is in its life.
+// A State is the life-cycle state of a recording.
 type State string
 
 // The states, in the order of a life.
@@ -38,7 +39,7 @@ const (
 	Closed  State = "CLOSED"
 )
 
-// A Spec says what a recording shall be. Zero values are no limits.
+// A Spec defines a recording. Zero values mean no limits.
 type Spec struct {
 	Description string        `json:"description,omitempty"`
 	Delay       time.Duration `json:"delay,omitempty"`
@@ -49,29 +50,30 @@ type Spec struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// Info is what others see of a recording.
+// Info describes a recording.
 type Info struct {
 	ID          int64
 	State       State
 	Description string
-	// Start is zero if the recording has not started, Close if it has not stopped.
+	// Start is zero before the start, Close before the end.
 	Start, Close time.Time
 }
 
-// Limits are what an operator may change while the server runs.
+// Limits are limits that can be changed at run time.
 type Limits struct {
-	// MaxTotalBytes bounds all files together.
+	// MaxTotalBytes is the maximum total size of all files.
 	MaxTotalBytes int64
-	// MaxRecordings bounds how many recordings run or wait for their start at the same time.
+	// MaxRecordings is the maximum number of running and scheduled recordings.
 	MaxRecordings int
-	// Retention is how long a closed recording is kept: 0 removes it at once, negative keeps it.
+	// Retention is how long a closed recording is kept: 0 removes it at once, a negative value
+	// keeps it.
 	Retention  time.Duration
 	Continuous Continuous
 }
 
-// Options are what a Recorder is built from.
+// Options configure a Recorder.
 type Options struct {
-	// Folder is where recordings are kept. If another process uses it, one beside it is taken.
+	// Folder is the folder of recordings. If another process uses it, one beside it is used.
 	Folder string
 	Limits func() Limits
 	// Facts returns the settings in effect, without secrets.
@@ -79,23 +81,23 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// chunkTime is how long a chunk is: a crash loses no more.
+// chunkTime is the duration of a chunk: a crash loses no more.
 const chunkTime = 5 * time.Second
 
-// tickTime is how often the runtime and the machine are looked at.
+// tickTime is the sampling interval of the runtime and the machine.
 const tickTime = time.Second
 
-// A Recorder holds the recordings of a process. It is safe for concurrent use.
+// A Recorder manages the recordings of a process. It is safe for concurrent use.
 type Recorder struct {
 	opts Options
-	// lock keeps the folder to this process.
+	// lock reserves the folder for this process.
 	lock *flock.Flock
-	// wake makes Run look at its work again, full says that the chunk is full.
+	// wake makes Run check its work, full signals that the chunk is full.
 	wake, full chan struct{}
 	incidents  chan event.Incident
 
-	// mu guards everything below. It is held while the files are written, which is short, and while a CPU profile ends,
-	// which takes up to a tenth of a second; events of the parts of the server do not need it.
+	// mu guards everything below. It is held during short writes, and while a CPU profile ends,
+	// which takes up to a tenth of a second; events of the server's parts do not need it.
 	mu         sync.Mutex
 	recordings map[int64]*recording
 	box        blackBox
@@ -105,7 +107,7 @@ type Recorder struct {
 	stopped    bool
 	source     Source
 
-	// joint makes accompany look at its work again; joined says that the JVM records.
+	// joint makes accompany check its work; joined is true while the JVM records.
 	joint  chan struct{}
 	joined atomic.Bool
 }
@@ -121,15 +123,16 @@ type recording struct {
 	start    time.Time
 	stop     time.Time
 	close    time.Time
-	// keep overrules the retention: somebody wants the file.
+	// keep overrides the retention: the file is wanted.
 	keep bool
-	// dump says that it is a black box that was kept.
+	// dump is true for a copy of the black box.
 	dump bool
-	// before is what cumulative profiles counted before the start, negative.
+	// before are the counts of cumulative profiles before the start, negated.
 	before map[ProfileKind]*profile.Profile
 }
 
-// Open finds the recordings of earlier runs. Those that ran then are stopped now, with all their complete chunks.
+// Open reads the recordings of earlier runs. Those that were running are now stopped, with all
+// their complete chunks.
 func Open(o Options) (*Recorder, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -153,8 +156,8 @@ func Open(o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Run starts, writes, stops and removes recordings when their time comes, until ctx ends. Then running recordings are
-// stopped; they are there again after the next start.
+// Run starts, writes, stops and removes recordings at their times, until ctx ends. Then it stops
+// running recordings, which are available after the next start.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer event.Watch(r.report)()
 	var joint sync.WaitGroup
@@ -180,7 +183,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// tick does what is due and returns when to come back.
+// tick does what is due and returns when to continue.
 func (r *Recorder) tick() time.Duration {
 	if r.endIsDue() {
 		r.takeJVM()
@@ -258,7 +261,7 @@ func (r *Recorder) running() (list []*recording) {
 	return list
 }
 
-// Create makes a recording, which starts at once or after its delay, and returns its id.
+// Create creates a recording, which starts at once or after its delay, and returns its id.
 func (r *Recorder) Create(spec Spec) (int64, error) {
 	s, err := parseSettings(spec.Settings)
 	if err != nil {
@@ -301,12 +304,12 @@ func (r *Recorder) Create(spec Spec) (int64, error) {
 	return rec.id, nil
 }
 
-// conflict is the refusal of a recording that there is no room for.
+// conflict returns the error for a recording above the limits.
 func conflict(format string, args ...any) error {
 	return &apierr.Error{Code: apierr.IllegalArgument, Status: 409, Reason: fmt.Sprintf(format, args...)}
 }
 
-// storageError tells the caller that the files cannot be written, and why.
+// storageError returns the caller's error if files cannot be written.
 func storageError(err error) error {
 	if e, ok := errors.AsType[*apierr.Error](err); ok {
 		return e
@@ -314,7 +317,7 @@ func storageError(err error) error {
 	return &apierr.Error{Code: apierr.ServerInternalError, Status: 507, Reason: "the recording cannot be written: " + reasonOf(err), Err: err}
 }
 
-// Look makes Run look at its work and at the limits again.
+// Look makes Run check its work and the limits again.
 func (r *Recorder) Look() {
 	select {
 	case r.wake <- struct{}{}:
@@ -356,7 +359,7 @@ func (r *Recorder) end(rec *recording, now time.Time) {
 	r.opts.Logger.Info("flight recording stopped", "recording", rec.id, "bytes", rec.size)
 }
 
-// keep writes what a recording has beside its events. A recording without it is still one.
+// keep writes the additional files of a recording. A recording is valid without them.
 func (r *Recorder) keep(rec *recording) {
 	room := func() int64 {
 		left := r.opts.Limits().MaxTotalBytes - r.used()
@@ -374,7 +377,7 @@ func (r *Recorder) keep(rec *recording) {
 	}
 }
 
-// configure makes the collector collect what the running recordings want.
+// configure configures the collector for the running recordings.
 func (r *Recorder) configure(now time.Time) {
 	var all []settings
 	for _, rec := range r.running() {
@@ -393,7 +396,7 @@ func (r *Recorder) configure(now time.Time) {
 	r.wakeJoint()
 }
 
-// rotate writes what was collected to the files of the running recordings.
+// rotate writes the collected data to the files of the running recordings.
 func (r *Recorder) rotate(now time.Time) {
 	if r.collector == nil {
 		return
@@ -405,12 +408,12 @@ func (r *Recorder) rotate(now time.Time) {
 	}
 }
 
-// write adds so many bytes to a recording by put, within the limits. A recording that cannot be written stops with what
-// it has.
+// write adds so many bytes to a recording by put, within the limits. A recording that cannot be
+// written is stopped.
 func (r *Recorder) write(rec *recording, more int64, now time.Time, put func() error) {
 	limit := r.opts.Limits().MaxTotalBytes
 	for r.used()+more > limit && rec.dropFirst() {
-		// The end of a recording is worth more than its beginning.
+		// The end of a recording is more valuable than its beginning.
 		continue
 	}
 	var err error
@@ -435,7 +438,7 @@ func (r *Recorder) saveOrLog(rec *recording) {
 	}
 }
 
-// used returns how many bytes the files of all recordings have.
+// used returns the total size of all recordings.
 func (r *Recorder) used() (bytes int64) {
 	for _, rec := range r.recordings {
 		bytes += rec.size + rec.beside
@@ -446,7 +449,7 @@ func (r *Recorder) used() (bytes int64) {
 	return bytes
 }
 
-// List returns recordings by id; no ids are all.
+// List returns recordings by id; no ids means all.
 func (r *Recorder) List(ids []int64) []Info {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -464,8 +467,8 @@ func (r *Recorder) List(ids []int64) []Info {
 	return list
 }
 
-// Close closes running recordings; no ids are all. The retention says what becomes of them. It returns how many it knows
-// and how many of them ran.
+// Close closes running recordings; no ids means all. The retention applies. It returns how many
+// exist and how many of them were running.
 func (r *Recorder) Close(ids []int64) (matched, closed int) {
 	r.takeJVM()
 	r.mu.Lock()
@@ -496,7 +499,7 @@ func (r *Recorder) markClosed(rec *recording, now time.Time) {
 	r.saveOrLog(rec)
 }
 
-// Delete closes recordings and removes them with their files; no ids are all. Downloads that have begun go on.
+// Delete closes recordings and removes their files; no ids means all. Running downloads continue.
 func (r *Recorder) Delete(ids []int64) (deleted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -506,7 +509,7 @@ func (r *Recorder) Delete(ids []int64) (deleted int) {
 		}
 		deleted++
 		if rec.state == Running {
-			// Nobody will read what was collected since the last chunk, except for the others.
+			// The data since the last chunk is only needed by the others.
 			r.rotate(time.Now())
 			rec.state = Closed
 			r.configure(time.Now())
@@ -516,7 +519,7 @@ func (r *Recorder) Delete(ids []int64) (deleted int) {
 	return deleted
 }
 
-// remove forgets a recording and deletes its files.
+// remove removes a recording and deletes its files.
 func (r *Recorder) remove(rec *recording) {
 	rec.state = Closed
 	delete(r.recordings, rec.id)
@@ -525,8 +528,9 @@ func (r *Recorder) remove(rec *recording) {
 	}
 }
 
-// Open returns the content of a recording; that of a running one ends now. If closing is set, the recording is closed
-// first, and its file is kept until it is deleted. The caller must close the result.
+// Open returns the content of a recording, up to now if it is running. If closing is set, the
+// recording is closed first, and its file is kept until it is deleted. The caller must close the
+// result.
 func (r *Recorder) Open(id int64, closing bool) (*Content, error) {
 	if list := r.List([]int64{id}); len(list) == 1 && list[0].State == Running {
 		r.takeJVM()
@@ -580,7 +584,7 @@ func notStarted(id int64, state State) error {
 	return e
 }
 
-// shutdown stops what runs. The files stay.
+// shutdown stops running recordings. The files stay.
 func (r *Recorder) shutdown() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// The settings that an event can have. An event has those that its type names.
+// The possible settings of an event. Its type names those that it has.
 const (
 	settingEnabled    = "enabled"
 	settingThreshold  = "threshold"
@@ -31,13 +31,13 @@ const (
 	TemplateProfile = "profile"
 )
 
-// An eventSetting says whether and when events of a type are recorded.
+// An eventSetting defines whether and when events of a type are recorded.
 type eventSetting struct {
 	enabled    bool
 	threshold  time.Duration
 	period     time.Duration
 	stackTrace bool
-	// throttle is how many events are recorded in a second at most; 0 is all.
+	// throttle is the maximum number of events per second; 0 means no limit.
 	throttle int64
 }
 
@@ -47,7 +47,7 @@ const (
 	throttleProfile = 300
 )
 
-// defaults are the settings of a type of events: which there are, and what the templates say.
+// defaults are the available settings of an event type, with their values in the templates.
 type defaults struct {
 	// settings are those that callers may set, besides enabled.
 	settings []string
@@ -55,17 +55,17 @@ type defaults struct {
 	def, profile eventSetting
 }
 
-// every is for events that come after each period of time.
+// every is for periodic events.
 func every(def, profile time.Duration) defaults {
 	return defaults{[]string{settingPeriod}, eventSetting{enabled: true, period: def}, eventSetting{enabled: true, period: profile}}
 }
 
-// longerThan is for events of what took at least as long.
+// longerThan is for events with a minimum duration.
 func longerThan(def, profile time.Duration) defaults {
 	return defaults{[]string{settingThreshold}, eventSetting{enabled: true, threshold: def}, eventSetting{enabled: true, threshold: profile}}
 }
 
-// enabledIn is for what can only be enabled.
+// enabledIn is for events that can only be enabled.
 func enabledIn(def, profile bool) defaults {
 	return defaults{nil, eventSetting{enabled: def}, eventSetting{enabled: profile}}
 }
@@ -76,8 +76,8 @@ func (d defaults) onlyInProfile() defaults {
 	return d
 }
 
-// asOftenAsRequests is for events that may come with each request, so that a server where everything is slow does not
-// become slower by recording all of it.
+// asOftenAsRequests is for events that may occur with each request, so that a slow server does not
+// become slower by recording everything.
 func asOftenAsRequests(stackTrace bool) defaults {
 	d := longerThan(20*time.Millisecond, time.Millisecond)
 	d.settings = append(d.settings, settingStackTrace, settingThrottle)
@@ -86,7 +86,7 @@ func asOftenAsRequests(stackTrace bool) defaults {
 	return d
 }
 
-// settable are the settings of everything that can be set, by name.
+// settable are the settings of all event types, by name.
 var settable = func() map[string]defaults {
 	all := map[string]defaults{executionTrace: enabledIn(false, false)}
 	for _, t := range eventTypes {
@@ -97,10 +97,11 @@ var settable = func() map[string]defaults {
 	return all
 }()
 
-// settings are those of all events of a recording, by their names.
+// settings are the settings of all events of a recording, by name.
 type settings map[string]eventSetting
 
-// parseSettings reads the custom settings of a recording over those of the template that they name.
+// parseSettings merges the custom settings of a recording into those of the template that they
+// name.
 func parseSettings(custom map[string]string) (settings, error) {
 	s := settings{}
 	template := TemplateDefault
@@ -165,7 +166,7 @@ func (s settings) set(key, value string) error {
 	return nil
 }
 
-// badSetting names the setting and what is wrong with it.
+// badSetting returns the error for a setting.
 func badSetting(key, format string, args ...any) error {
 	return apierr.New(apierr.IllegalArgument, "customSettings: %q: %s", clip(key), fmt.Sprintf(format, args...))
 }
@@ -180,7 +181,7 @@ func parseBool(value string) (bool, error) {
 	return false, fmt.Errorf("%q must be true or false", clip(value))
 }
 
-// parseThrottle reads a rate such as "100/s"; "off" is no limit.
+// parseThrottle parses a rate such as "100/s"; "off" means no limit.
 func parseThrottle(value string) (int64, error) {
 	if value == "off" {
 		return 0, nil
@@ -198,7 +199,7 @@ var units = map[string]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
 }
 
-// maxSpan bounds durations in settings and recordings, so that sums of them do not overflow.
+// maxSpan bounds durations in settings and recordings, so that sums do not overflow.
 const maxSpan = 100 * 365 * 24 * time.Hour
 
 // parseSpan reads a duration such as "20 ms" or "20ms".
@@ -216,7 +217,7 @@ func parseSpan(value string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// merge returns settings that satisfy all recordings: what one of them wants is recorded.
+// merge returns settings that satisfy all recordings.
 func merge(all []settings) settings {
 	merged := settings{}
 	for _, s := range all {
@@ -241,7 +242,7 @@ func merge(all []settings) settings {
 	return merged
 }
 
-// thresholds are those of the events that parts of the server record.
+// thresholds returns the thresholds of the events of the server's parts.
 func (s settings) thresholds() (t [event.Kinds]time.Duration) {
 	for k, own := range ownTypes {
 		t[k] = event.Never
@@ -263,7 +264,7 @@ func (s settings) allow() {
 	}
 }
 
-// clip shortens what a caller gave before it is shown.
+// clip shortens input for display.
 func clip(s string) string {
 	const most = 80
 	if len(s) <= most {

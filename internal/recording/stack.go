@@ -10,16 +10,16 @@ import (
 	"example.org/app/internal/recording/jfr"
 )
 
-// maxDepth is how many frames of the stack of an event are recorded.
+// maxDepth is the maximum number of recorded frames.
 const maxDepth = 64
 
-// stack is where a goroutine was, as program counters, which are cheap to take.
+// stack is a stack as program counters, which are cheap to collect.
 type stack struct {
 	counters [maxDepth]uintptr
 	depth    int
 }
 
-// capture takes the stack of the caller, without its innermost frames.
+// capture captures the stack of the caller, without its innermost frames.
 func (s *stack) capture(skip int) {
 	const own = 2 // Callers and capture
 	s.depth = runtime.Callers(skip+own, s.counters[:])

@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// builder reflects a struct into a tree. Its errors are mistakes in the
-// declaration.
+// builder reflects a struct into a tree. Its errors are invalid declarations.
 type builder struct {
-	// overrides are the defaults that groups give to what is below them, by
-	// canonical full name. The outermost group wins.
+	// overrides are the defaults that groups set for properties below them, by canonical full name.
+	// The outermost group wins.
 	overrides map[string]*override
-	// envs finds two properties that would share an environment variable.
+	// envs detects two properties with the same environment variable.
 	envs map[string]string
 }
 
@@ -28,7 +27,7 @@ type override struct {
 // flags are inherited from groups.
 type flags struct{ mutable, global, hidden bool }
 
-// New reflects the struct type typ, whose properties have names that begin with name.
+// New reflects the struct type typ, whose properties have names with the prefix name.
 func New(name string, typ reflect.Type) (*Tree, error) {
 	b := &builder{overrides: make(map[string]*override), envs: make(map[string]string)}
 	root := &node{kind: kindGroup, typ: typ, name: name, segment: name, camel: name}
@@ -85,7 +84,7 @@ func (b *builder) fields(n *node, typ reflect.Type, index []int, inherited flags
 	return nil
 }
 
-// groupTags reads what a struct field says about everything below name.
+// groupTags reads the tags of a struct field that apply to everything below name.
 func (b *builder) groupTags(name string, f reflect.StructField, inherited flags) (flags, error) {
 	if list, ok := f.Tag.Lookup("defaults"); ok {
 		for item := range strings.SplitSeq(list, ";") {
@@ -141,7 +140,7 @@ func (b *builder) field(parent *node, f reflect.StructField, inherited flags) (*
 	return c, nil
 }
 
-// leaf completes a node that takes a value.
+// leaf completes a node with a value.
 func (b *builder) leaf(n *node, f reflect.StructField, fl flags) error {
 	if err := readRules(&n.rules, f); err != nil {
 		return err
@@ -243,7 +242,7 @@ func (b *builder) fallback(n *node, f reflect.StructField) error {
 		v = reflect.Zero(n.typ)
 	}
 	if n.prop.Sensitive && n.kind == kindScalar {
-		n.prop.Default = v.String() // A default is no secret: it stands in the program.
+		n.prop.Default = v.String() // A default is not secret: it is in the program.
 	} else {
 		n.prop.Default = n.printDefault(v)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Check finds properties and groups without a sentence of documentation, and properties that one of their names does not lead to. It
-// is for the test of a declaration.
+// Check finds properties and groups without documentation, and properties that one of their names
+// does not resolve to. It is for the test of a declaration.
 func (t *Tree) Check() error {
 	var found []error
 	t.root.walk(func(n *node) {

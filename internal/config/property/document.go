@@ -34,7 +34,7 @@ func (t *Tree) WriteDoc(w io.Writer, format string) error {
 	return nil
 }
 
-// section is a group at the top and the properties in it.
+// section is a top-level group with its properties.
 type section struct {
 	name, doc  string
 	properties []Property
@@ -80,8 +80,8 @@ func (t *Tree) textDoc() string {
 	return b.String()
 }
 
-// inCell makes text safe in a cell of a Markdown table, inCode does so between
-// backquotes, where only the cell's border has a meaning.
+// inCell escapes text for a cell of a Markdown table, inCode inside backquotes, where only the cell
+// separator is special.
 var (
 	inCell = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`)
 	inCode = strings.NewReplacer("|", `\|`)
@@ -105,7 +105,7 @@ func (t *Tree) markdownDoc() string {
 	return b.String()
 }
 
-// typeWithRange is the type with the values that are allowed.
+// typeWithRange returns the type with the allowed values.
 func (p Property) typeWithRange() string {
 	switch {
 	case len(p.Options) > 0:
@@ -120,7 +120,7 @@ func (p Property) typeWithRange() string {
 	return p.Type
 }
 
-// printedDefault is the default as a reader can see it.
+// printedDefault returns the default as shown.
 func (p Property) printedDefault() string {
 	if p.Default == "" {
 		return `""`
@@ -128,7 +128,7 @@ func (p Property) printedDefault() string {
 	return p.Default
 }
 
-// change says when the value may be changed and for whom.
+// change describes when the value may be changed and for whom.
 func (p Property) change() string {
 	when := "at start"
 	if p.Mutable {

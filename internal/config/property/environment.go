@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// fromEnvironment reads the variables that begin with the root's name, in the
-// order of their names.
+// fromEnvironment reads the variables with the root's prefix, ordered by name.
 func (t *Tree) fromEnvironment(environ []string) (*patch, *Error) {
 	root := t.newPatch()
 	prefix := envName(t.root.name) + "_"
@@ -40,9 +39,9 @@ func (t *Tree) fromEnvironment(environ []string) (*patch, *Error) {
 	return root, root.finish()
 }
 
-// matchEnv finds the path below the node that a variable's name stands for. The
-// name alone does not tell where a segment ends, so every way is tried. The
-// builder has made sure that at most one leads to a property.
+// matchEnv returns the path below the node for a variable's name. The name alone does not show
+// where a segment ends, so all possibilities are tried. The builder has ensured that at most one is
+// a property.
 func (n *node) matchEnv(rest string) (string, bool) {
 	switch n.kind {
 	case kindGroup:
@@ -64,15 +63,14 @@ func (n *node) matchEnv(rest string) (string, bool) {
 		}
 		return at + path, true
 	case kindMap:
-		// Keys that need capitals can be given by a file or a flag.
+		// Keys with capitals can only be given by a file or a flag.
 		return strings.ToLower(rest), rest != ""
 	}
 	return "", false
 }
 
-// matchEnvTail matches what follows the name of the node itself: nothing, or an
-// underscore and more. The path that it returns can be appended to that of the
-// node.
+// matchEnvTail matches what follows the name of the node itself: nothing, or an underscore and
+// more. The resulting path can be appended to the node's.
 func (n *node) matchEnvTail(tail string) (string, bool) {
 	if tail == "" {
 		return "", n.kind != kindGroup

@@ -9,22 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Error is the first problem of a configuration. Its text is one line and never
-// holds a sensitive value.
+// Error is the first problem of a configuration. Its text is one line and contains no sensitive
+// value.
 type Error struct {
-	// Source is where the problem came from: a file with a line, an environment
-	// variable or a flag. It is empty for values that came through Merge and
-	// for problems of a Config that was built by hand.
+	// Source is the source of the problem: a file with a line, an environment variable or a flag.
+	// It is empty for values from Merge and for a Config built in code.
 	Source string
-	// Property is the full name of the property, as far as it is known.
+	// Property is the full name of the property, as far as known.
 	Property string
-	// Value is the refused value as it is printed: quoted, shortened, and
-	// masked if it is sensitive. It is empty if no single value is at fault or
-	// if the property is unknown, because then it may be a misspelt secret.
+	// Value is the printed value: quoted, shortened, and masked if it is sensitive. It is empty if
+	// no single value is wrong or if the property is unknown, because then it may be a misspelt
+	// secret.
 	Value string
-	// Rule says what is wrong or what would be right.
+	// Rule is the violated rule.
 	Rule string
-	// Suggestion is the nearest known name of an unknown property, or empty.
+	// Suggestion is the nearest known name for an unknown property, or empty.
 	Suggestion string
 
 	// err is the cause, for errors.Is.
@@ -54,17 +53,17 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, if there is one besides the rule.
 func (e *Error) Unwrap() error { return e.err }
 
-// Violation makes the error of a Validate method. The property is relative to
-// the struct that is validated and may be empty for the struct as a whole;
-// whoever called Validate completes it and adds the value.
+// Violation returns the error of a Validate method. The property is relative to the validated
+// struct and may be empty for the struct as a whole; the caller of Validate completes it and adds
+// the value.
 func Violation(property, rule string) error {
 	return &Error{Property: property, Rule: rule}
 }
 
-// unknownRule is the rule that an unknown name breaks.
+// unknownRule is the rule for unknown names.
 const unknownRule = "unknown property"
 
-// maxPrinted bounds how much of a value or name an error repeats, in runes.
+// maxPrinted is the maximum length of a value or name in an error, in runes.
 const maxPrinted = 100
 
 // printableValue renders a value for an error.
@@ -78,7 +77,7 @@ func printableValue(text string, sensitive bool) string {
 	return strconv.Quote(string([]rune(text)[:maxPrinted])) + "…"
 }
 
-// printableName renders a name for an error; odd ones come from outside.
+// printableName formats a name for an error; invalid ones are quoted.
 func printableName(name string) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == '"' || r == utf8.RuneError }
 	if strings.ContainsFunc(name, odd) || utf8.RuneCountInString(name) > 2*maxPrinted {
@@ -87,7 +86,7 @@ func printableName(name string) string {
 	return name
 }
 
-// oneLine replaces line breaks, which may stand in file names.
+// oneLine replaces line breaks, which may occur in file names.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\u2028' || r == '\u2029' || unicode.IsControl(r) {

@@ -9,24 +9,25 @@ import (
 	"strings"
 )
 
-// Foreign are the properties that are not of the server: everything whose name does not begin with the root's. Plugins
-// read them. Nothing is known of them but what the sources say, so that names are brought into one spelling, camelCase,
-// and values keep the type that they are written with.
+// Foreign contains the properties of others, such as plugins: everything whose name does not begin
+// with the root's. There is no declaration, so names are converted to camelCase, and values have
+// the type in which they are written.
 type Foreign struct {
-	// root is the first word of the names that are of the server.
+	// root is the first word of the server's names.
 	root   string
 	values map[string]any
-	// variables are those of the environment, which are looked at when somebody asks, because only a prefix tells which
-	// of them are properties.
+	// variables are the environment, which is searched on demand, because only a prefix tells which
+	// variables are properties.
 	variables map[string]string
 }
 
-// Below returns the properties below a prefix such as "my-plugin" or "app-plugin.push", as nested maps with camelCase
-// names that hold bool, int64, float64, string, []any and map[string]any. The result belongs to the caller and is never
-// nil. A prefix of the server's own properties is an *Error.
+// Below returns the properties below a prefix such as "my-plugin" or "app-plugin.push", as nested
+// maps with camelCase names that contain bool, int64, float64, string, []any and map[string]any.
+// The caller owns the result, which is never nil. For a prefix of the server's own properties it
+// returns an *Error.
 //
-// In the environment my-plugin.api-key is MY_PLUGIN_API_KEY or MYPLUGIN_API_KEY. A name that is not in the file as well
-// is one word below the prefix, however many parts it has.
+// In the environment my-plugin.api-key is MY_PLUGIN_API_KEY or MYPLUGIN_API_KEY. A name that is not
+// in the file as well is a single word below the prefix, however many parts it has.
 func (f *Foreign) Below(prefix string) (map[string]any, error) {
 	segments := strings.Split(strings.TrimSpace(prefix), ".")
 	if slices.Contains(segments, "") {
@@ -51,7 +52,8 @@ func (f *Foreign) Below(prefix string) (map[string]any, error) {
 // Roots returns their first words, without those of the environment.
 func (f *Foreign) Roots() []string { return slices.Sorted(maps.Keys(f.values)) }
 
-// NewForeign returns those of an environment. root is the first word of the names that are of the server.
+// NewForeign returns the foreign properties of an environment. root is the first word of the
+// server's names.
 func NewForeign(root string, environ []string) *Foreign {
 	f := &Foreign{root: root, values: map[string]any{}, variables: map[string]string{}}
 	for _, v := range environ {
@@ -62,7 +64,8 @@ func NewForeign(root string, environ []string) *Foreign {
 	return f
 }
 
-// takes reports whether a name is not the server's. One that looks like a mistyped name of the server's is.
+// takes reports whether a name is foreign. One that looks like a mistyped name of the server is
+// not.
 func (f *Foreign) takes(t *Tree, name string) bool {
 	if f == nil {
 		return false
@@ -72,7 +75,7 @@ func (f *Foreign) takes(t *Tree, name string) bool {
 	return first != "" && canonical(first) != t.root.name && t.suggest(first) != t.root.name && !strings.ContainsFunc(first, notNameRune)
 }
 
-// put keeps the value of a name.
+// put sets the value of a name.
 func (f *Foreign) put(name string, in input) *Error {
 	if strings.ContainsFunc(name, notNameRune) || slices.Contains(strings.Split(name, "."), "") {
 		return &Error{Source: in.origin.String(), Property: name, Rule: "a property must be one or more words with dots between them"}
@@ -81,7 +84,7 @@ func (f *Foreign) put(name string, in input) *Error {
 	return nil
 }
 
-// insert puts what a source says below a name into m and returns it.
+// insert sets what a source gives below a name in m and returns m.
 func insert(m map[string]any, path []string, in input) map[string]any {
 	if m == nil {
 		m = map[string]any{}
@@ -92,7 +95,7 @@ func insert(m map[string]any, path []string, in input) map[string]any {
 		list, _ := old.([]any)
 		i, err := strconv.Atoi(strings.TrimSuffix(position, "]"))
 		if err != nil || i < 0 || i > len(list) {
-			i = len(list) // Like the next one: a list has no holes.
+			i = len(list) // Like the next one: a list has no gaps.
 		}
 		if i == len(list) {
 			list = append(slices.Clip(list), nil)
@@ -105,7 +108,7 @@ func insert(m map[string]any, path []string, in input) map[string]any {
 	return m
 }
 
-// place is what becomes of a value when a source says something of it or of what is below it.
+// place returns the new value after a source sets it or something below it.
 func place(old any, path []string, in input) any {
 	inner, _ := old.(map[string]any)
 	if len(path) > 0 {
@@ -123,8 +126,8 @@ func place(old any, path []string, in input) any {
 	return inner
 }
 
-// foreignValue converts what a source says. Text of flags and of the environment has the type of what it replaces, or
-// the one that it looks like.
+// foreignValue converts a source's value. Text of flags and of the environment gets the type of
+// what it replaces, or the one that it looks like.
 func foreignValue(in input, old any) any {
 	switch in.kind {
 	case inputNull:
@@ -152,7 +155,7 @@ func foreignValue(in input, old any) any {
 	return in.text
 }
 
-// overlay puts the variables of the environment that belong to a prefix over m.
+// overlay sets the variables of the environment for a prefix in m.
 func (f *Foreign) overlay(m map[string]any, prefix []string) {
 	words := make([]string, len(prefix))
 	for i, s := range prefix {
@@ -172,7 +175,7 @@ func (f *Foreign) overlay(m map[string]any, prefix []string) {
 	}
 }
 
-// pathIn finds the path that the words of a variable stand for among what is known, else it is one name.
+// pathIn returns the path for the words of a variable among the known names, else a single name.
 func pathIn(m map[string]any, words []string) []string {
 	for n := range words {
 		key, value := member(m, strings.Join(words[:n+1], "-"))
@@ -188,7 +191,7 @@ func pathIn(m map[string]any, words []string) []string {
 	return []string{strings.ToLower(strings.Join(words, "-"))}
 }
 
-// member finds a member by any spelling of its name. The key is the one to use if there is none.
+// member finds a member by any spelling of its name. If there is none, key is the one to use.
 func member(m map[string]any, name string) (key string, value any) {
 	wanted := canonical(name)
 	for key, value := range m {
@@ -202,7 +205,7 @@ func member(m map[string]any, name string) (key string, value any) {
 	return name, nil
 }
 
-// kebabWord reports whether a name is in kebab-case: the key of a map, such as en-US, need not be.
+// kebabWord reports whether a name is in kebab-case: keys of maps, such as en-US, need not be.
 func kebabWord(name string) bool {
 	return strings.ToLower(name) == name && !strings.HasPrefix(name, "-") && !strings.HasSuffix(name, "-")
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// inputKind is the shape of what a source says.
+// inputKind is the kind of an input.
 type inputKind int
 
 const (
@@ -25,9 +25,8 @@ func (k inputKind) String() string {
 	return [...]string{"a value", "null", "a list", "a group"}[k]
 }
 
-// input is what a source says, before it is known what it is for. All sources
-// are brought into this form. Values are texts: whether a number was written
-// with quotes makes no difference to a property.
+// input is a source's value before its property is known. All sources are converted to this form.
+// Values are texts: whether a number was written with quotes makes no difference to a property.
 type input struct {
 	kind   inputKind
 	text   string
@@ -35,11 +34,11 @@ type input struct {
 	items  []input
 	fields []inputField
 	origin origin
-	// flat marks text from the environment or a flag, where a list may be
-	// written with commas.
+	// flat is true for text from the environment or a flag, where a list may be written with
+	// commas.
 	flat bool
-	// lenient marks JSON, in which null is the same as absent, one bare element
-	// is the same as a list of it, and a list may be one text with commas.
+	// lenient is true for JSON, where null is the same as absent, one bare element is the same as a
+	// list of it, and a list may be one text with commas.
 	lenient bool
 }
 
@@ -49,7 +48,7 @@ type inputField struct {
 	value input
 }
 
-// origin is where an input came from.
+// origin is the source of an input.
 type origin struct {
 	source string
 	line   int
@@ -62,11 +61,11 @@ func (o origin) String() string {
 	return o.source
 }
 
-// maxInputDepth bounds the nesting of what comes from outside.
+// maxInputDepth bounds the nesting of input.
 const maxInputDepth = 64
 
-// goInput brings a Go value, usually decoded JSON, into the common form. The
-// members of maps are sorted, so that the first problem is always the same.
+// goInput converts a Go value, usually decoded JSON, to an input. The members of maps are sorted,
+// so that the first problem is deterministic.
 func goInput(v any, depth int) (input, error) {
 	if depth > maxInputDepth {
 		return input{}, fmt.Errorf("must not be nested deeper than %d levels", maxInputDepth)

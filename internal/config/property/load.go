@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Inputs are what the values of a tree are read from, each overriding those before it: the files, the environment, Set.
+// Inputs are the sources of a tree's values, each overriding those before it: the files, the
+// environment, Set.
 type Inputs struct {
-	// Home replaces @HOME and is where relative paths begin. Empty is the working directory.
+	// Home replaces @HOME and is the base of relative paths. Empty means the working directory.
 	Home string
 	// Files are YAML files.
 	Files []File
@@ -20,7 +21,7 @@ type Inputs struct {
 	Environ []string
 	// Set holds items of the form "app.some.property=value".
 	Set []string
-	// Foreign takes the properties that are not of the tree; nil refuses them.
+	// Foreign receives the properties that are not in the tree; if nil, they are an error.
 	Foreign *Foreign
 }
 
@@ -30,8 +31,8 @@ type File struct {
 	Optional bool
 }
 
-// Load fills the struct that target points to and validates it. It returns where the values came from that are not defaults, by the
-// names of the properties. It reports only the first problem, as an *Error.
+// Load sets and validates the struct that target points to. It returns the sources of the values
+// that are not defaults, by property name. It returns only the first problem, as an *Error.
 func (t *Tree) Load(target any, in Inputs) (map[string]Source, error) {
 	sources := map[string]Source{}
 	if err := t.load(valueOf(target), in, sources); err != nil {
@@ -146,14 +147,14 @@ func (t *Tree) fromSet(items []string, other *Foreign) (*patch, *Error) {
 	return root, root.finish()
 }
 
-// notNameRune says that a rune cannot be in the name of a property.
+// notNameRune reports whether a rune cannot occur in the name of a property.
 func notNameRune(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	return !letter && !strings.ContainsRune(".-[]", r)
 }
 
-// putNamed assigns to a name that begins with that of the root, and leaves the
-// rest to other, which may be nil.
+// putNamed assigns to a name that begins with the root's, and passes others to other, which may be
+// nil.
 func (t *Tree) putNamed(root *patch, name string, in input, other *Foreign) *Error {
 	if other.takes(t, name) {
 		return other.put(name, in)
@@ -169,7 +170,7 @@ func (t *Tree) putNamed(root *patch, name string, in input, other *Foreign) *Err
 	return root.assign(in, a)
 }
 
-// origins remembers where values came from, by the name of the property.
+// origins records the sources of values by property name.
 type origins struct {
 	last  map[string]sequenced
 	count int
@@ -181,8 +182,7 @@ type sequenced struct {
 	order int
 }
 
-// record notes where the value of a property came from. What it replaces as a
-// whole is forgotten.
+// record records the source of a property's value. What it replaces as a whole is dropped.
 func (o *origins) record(name string, from origin, replaces bool) {
 	if replaces {
 		for other := range o.last {
@@ -195,8 +195,8 @@ func (o *origins) record(name string, from origin, replaces bool) {
 	o.count++
 }
 
-// of returns the source of a value at fault. If that is a default, the fault is
-// in what was last set near it.
+// of returns the source of an invalid value. If that is a default, it returns the source of what
+// was last set near it.
 func (o *origins) of(name string) string {
 	for ; name != ""; name = parentName(name) {
 		if s, ok := o.last[name]; ok {
@@ -215,13 +215,13 @@ func (o *origins) of(name string) string {
 	return ""
 }
 
-// isBelow says that a name belongs to a part of the group or list.
+// isBelow reports whether a name is part of the group or list.
 func isBelow(name, group string) bool {
 	rest, ok := strings.CutPrefix(name, group)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
-// parentName cuts off the last segment or position.
+// parentName removes the last segment or position.
 func parentName(name string) string {
 	return name[:max(0, strings.LastIndexAny(name, ".["))]
 }

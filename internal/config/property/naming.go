@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// kebab turns the name of a Go field into the name of a property: AdminAPI
-// becomes admin-api, HTTPServer http-server, UserIDs user-ids and SHA256Sum
-// sha256-sum.
+// kebab converts the name of a Go field to that of a property: AdminAPI becomes admin-api,
+// HTTPServer http-server, UserIDs user-ids and SHA256Sum sha256-sum.
 func kebab(field string) string {
 	words := splitWords(field)
 	for i, w := range words {
@@ -18,9 +17,8 @@ func kebab(field string) string {
 	return strings.Join(words, "-")
 }
 
-// splitWords cuts a Go name at its words. A run of capitals is one word, except
-// that its last capital belongs to the lower-case letters that follow. The one
-// letter s after such a run is its plural.
+// splitWords splits a Go name into its words. A run of capitals is one word, except that its last
+// capital belongs to the lower-case letters that follow. A single s after such a run is its plural.
 func splitWords(name string) []string {
 	r := []rune(name)
 	upper := func(i int) bool { return i < len(r) && unicode.IsUpper(r[i]) }
@@ -40,7 +38,7 @@ func splitWords(name string) []string {
 	return append(words, string(r[start:]))
 }
 
-// camel turns a kebab-case name into the camelCase form of JSON.
+// camel converts a kebab-case name to camelCase.
 func camel(name string) string {
 	words := strings.Split(name, "-")
 	for i, w := range words {
@@ -51,14 +49,14 @@ func camel(name string) string {
 	return strings.Join(words, "")
 }
 
-// canonical is the form in which spellings are compared: admin-api, adminApi
-// and Admin-Api are one name.
+// canonical returns the form for comparing spellings: admin-api, adminApi and Admin-Api are one
+// name.
 func canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", ""))
 }
 
-// envName turns the name of a property, or a part of it, into that of its
-// environment variable. A list's position is written as a part of its own.
+// envName converts the name of a property, or a part of it, to that of its environment variable. A
+// list's position is a part of its own.
 func envName(name string) string {
 	return strings.ToUpper(envSeparators.Replace(name))
 }

@@ -11,42 +11,41 @@ import (
 	"strings"
 )
 
-// patch is what one source says about a node of the tree and what is below it.
-// Values are converted and checked when they are put in, so that the first
-// problem of a source is the one that stands first in it.
+// patch contains what one source sets in a node of the tree and below it. Values are converted and
+// checked when they are added, so that the first problem in a source is reported.
 type patch struct {
 	node *node
-	// name is the full name with the real positions in lists.
+	// name is the full name with actual positions in lists.
 	name string
-	// spelling is how the source named it, with the place; for errors.
+	// spelling is the source's spelling of the name, with its position; for errors.
 	spelling string
 	origin   origin
 
 	children map[*node]*patch  // of a group
 	elements map[int]*patch    // of a list
 	entries  map[string]*patch // of a map
-	// whole says that a list or map was given as one value.
+	// whole is true if a list or map was given as one value.
 	whole bool
-	// value is that of a scalar once it is set.
+	// value is the value of a scalar once it is set.
 	value reflect.Value
 }
 
-// assignment is what holds for everything that is put in with one call.
+// assignment contains the common parameters of one put.
 type assignment struct {
-	// written is the name so far, as the source spells it.
+	// written is the name so far, in the source's spelling.
 	written     string
 	onlyMutable bool
 }
 
-// fixedRule is the rule that a change of an immutable property breaks.
+// fixedRule is the rule for immutable properties.
 const fixedRule = "must not be changed while the server runs"
 
-// fixed says that the assignment may not touch the leaf p.
+// fixed reports whether the assignment must not change the leaf p.
 func (p *patch) fixed(a assignment) bool {
 	return a.onlyMutable && p.node.kind != kindGroup && !p.node.prop.Mutable
 }
 
-// put assigns a value to the property that path names relative to p.
+// put assigns a value to the property with a path relative to p.
 func (p *patch) put(path string, in input, a assignment) *Error {
 	a.written = joinName(a.written, path)
 	target, err := p.descend(path, in, a)
@@ -56,7 +55,7 @@ func (p *patch) put(path string, in input, a assignment) *Error {
 	return target.assign(in, a)
 }
 
-// descend follows a path on behalf of an input and returns the patch at its end.
+// descend follows a path and returns the patch at its end.
 func (p *patch) descend(path string, in input, a assignment) (*patch, *Error) {
 	unknown := func(rest string) *Error {
 		return &Error{Source: in.origin.String(), Property: joinName(p.name, rest), Rule: unknownRule}
@@ -158,11 +157,11 @@ func (p *patch) entry(key string) *patch {
 	return c
 }
 
-// assign puts in a value for the node of p itself.
+// assign assigns a value to the node of p itself.
 func (p *patch) assign(in input, a assignment) *Error {
 	if in.kind == inputNull {
-		// A group may be null because everything in it is commented out. An
-		// element, which has no segment, cannot be left out like that.
+		// A group may be null because everything in it is commented out. An element, which has no
+		// segment, cannot be omitted like that.
 		if p.node.segment != "" && (in.lenient || p.node.kind == kindGroup) {
 			return nil
 		}
@@ -197,12 +196,12 @@ func (p *patch) assign(in input, a assignment) *Error {
 	return nil
 }
 
-// mark remembers who put in a value.
+// mark records the source of a value.
 func (p *patch) mark(in input, a assignment) {
 	p.origin, p.spelling = in.origin, spelling(in, a)
 }
 
-// assignMembers puts in the members of a mapping.
+// assignMembers assigns the members of a mapping.
 func (p *patch) assignMembers(in input, a assignment) *Error {
 	if p.spelling == "" {
 		p.mark(in, a)
@@ -249,12 +248,12 @@ func (p *patch) assignList(in input, a assignment) *Error {
 	return nil
 }
 
-// positions says that a mapping names positions of a list.
+// positions reports whether a mapping has positions of a list as keys.
 func positions(in input) bool {
 	return len(in.fields) > 0 && strings.HasPrefix(in.fields[0].key, "[")
 }
 
-// assignPositions puts in the members of a mapping whose keys are positions.
+// assignPositions assigns the members of a mapping whose keys are positions.
 func (p *patch) assignPositions(in input, a assignment) *Error {
 	if p.whole {
 		return p.twice(in, a)
@@ -297,7 +296,7 @@ func (p *patch) assignMap(in input, a assignment) *Error {
 	return nil
 }
 
-// refuse makes the error for a value that breaks a rule.
+// refuse returns the error for an invalid value.
 func (p *patch) refuse(in input, rule string) *Error {
 	e := &Error{Source: in.origin.String(), Property: p.name, Rule: rule}
 	if in.kind == inputText {
@@ -310,7 +309,7 @@ func (p *patch) refuse(in input, rule string) *Error {
 	return e
 }
 
-// twice makes the error for a second spelling of what is already given.
+// twice returns the error for a second spelling of the same property.
 func (p *patch) twice(in input, a assignment) *Error {
 	first := p.spelling
 	if first == "" {
@@ -322,7 +321,7 @@ func (p *patch) twice(in input, a assignment) *Error {
 	}
 }
 
-// firstSpelling is that of the first part of a list or map.
+// firstSpelling returns the spelling of the first part of a list or map.
 func (p *patch) firstSpelling() string {
 	for _, part := range p.parts() {
 		if part.spelling != "" {
@@ -335,7 +334,7 @@ func (p *patch) firstSpelling() string {
 	return ""
 }
 
-// spelling is the name that a source uses, with its line if it has lines.
+// spelling returns the source's spelling of the name, with its line if it has lines.
 func spelling(in input, a assignment) string {
 	if in.origin.line > 0 {
 		return fmt.Sprintf("%s in line %d", printableName(a.written), in.origin.line)
@@ -361,7 +360,7 @@ func (p *patch) parts() []*patch {
 	return parts
 }
 
-// finish checks what is only known when the source has been read to its end.
+// finish checks what is only known at the end of a source.
 func (p *patch) finish() *Error {
 	for i, position := range slices.Sorted(maps.Keys(p.elements)) {
 		if position != i {
@@ -380,7 +379,7 @@ func (p *patch) finish() *Error {
 	return nil
 }
 
-// firstOrigin is where the first value at or below p came from.
+// firstOrigin returns the source of the first value at or below p.
 func (p *patch) firstOrigin() (origin, bool) {
 	if p.spelling != "" {
 		return p.origin, true
@@ -393,9 +392,8 @@ func (p *patch) firstOrigin() (origin, bool) {
 	return origin{}, false
 }
 
-// apply writes the patch into the value of its node and tells record, which may
-// be nil, about every place that it writes. Lists and maps are replaced as a
-// whole.
+// apply writes the patch into the value of its node and calls record, which may be nil, for every
+// written place. Lists and maps are replaced as a whole.
 func (p *patch) apply(v reflect.Value, record func(name string, from origin, replaces bool)) {
 	note := func(replaces bool) {
 		if from, ok := p.firstOrigin(); ok && record != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// homeToken is what stands for the home directory in a path. What follows it
-// must not be a letter, so that longer words are left alone.
+// homeToken matches the placeholder of the home directory in a path. A letter must not follow, so
+// that longer words are left unchanged.
 var homeToken = regexp.MustCompile(`@HOME\b`)
 
 // A PathResolver is a group with a path inside a value that is not a path as a whole.
@@ -21,8 +21,8 @@ type PathResolver interface {
 // ResolvePaths resolves every path of the struct that target points to.
 func (t *Tree) ResolvePaths(target any, home string) { t.root.resolvePaths(valueOf(target), home) }
 
-// ResolvePath replaces @HOME and makes a relative path start at home. An empty
-// path stays empty and an empty home is the working directory.
+// ResolvePath replaces @HOME and makes a relative path absolute, based on home. An empty path stays
+// empty and an empty home means the working directory.
 func ResolvePath(home, path string) string {
 	if path == "" {
 		return ""

@@ -4,9 +4,8 @@ package property
 
 import "slices"
 
-// Property describes one leaf of the tree. A list of structs is a leaf of the
-// type "list of object" that is followed by the leaves of its elements, in
-// whose names [?] stands for the position.
+// Property describes one leaf of the tree. A list of structs is a leaf of the type "list of object"
+// that is followed by the leaves of its elements, whose names have [?] as the position.
 type Property struct {
 	// Name is the kebab-case name with the root: app.service.admin-api.enabled.
 	Name string `json:"name"`
@@ -27,17 +26,15 @@ type Property struct {
 	// Doc is one sentence.
 	Doc string `json:"doc"`
 
-	// Mutable says that the value may change while the server runs, Global that
-	// all nodes share it, Sensitive that it is never shown and Hidden that the
-	// settings interface does not know it.
+	// Mutable means that the value may change at run time, Global that all nodes share it,
+	// Sensitive that it is never shown and Hidden that the settings interface does not know it.
 	Mutable   bool `json:"mutable"`
 	Global    bool `json:"global"`
 	Sensitive bool `json:"sensitive"`
 	Hidden    bool `json:"hidden"`
 }
 
-// Properties returns every leaf in the order of declaration. The result belongs
-// to the caller.
+// Properties returns every leaf in the order of declaration. The caller owns the result.
 func (t *Tree) Properties() []Property {
 	var all []Property
 	t.root.walk(func(n *node) {
@@ -48,7 +45,7 @@ func (t *Tree) Properties() []Property {
 	return all
 }
 
-// property returns a copy that shares nothing with the tree.
+// property returns a deep copy.
 func (n *node) property() Property {
 	p := n.prop
 	p.Options = slices.Clone(p.Options)

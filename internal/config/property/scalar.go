@@ -14,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// decimal is how integers are written. A leading zero is refused, because some
-// readers take such a number for an octal one.
+// decimal is the syntax of integers. A leading zero is an error, because some readers take such a
+// number for an octal one.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// convert turns the text of one value into the type of the scalar n and checks
-// the rules of n. The second result is the rule that the text breaks, or empty.
+// convert parses the text of one value as the type of the scalar n and checks the rules of n. The
+// second result is the violated rule, or empty.
 func (n *node) convert(text string) (reflect.Value, string) {
 	v := reflect.New(n.typ).Elem()
 	if rule := n.parse(v, text); rule != "" {
@@ -90,8 +90,8 @@ func (n *node) bounds() (low, high int64) {
 	return low, high
 }
 
-// check returns the rule of the leaf n that its value v breaks, or empty. It
-// does not look into the elements of lists and maps.
+// check returns the rule of the leaf n that its value v violates, or empty. It does not check the
+// elements of lists and maps.
 func (n *node) check(v reflect.Value) string {
 	r := n.rules
 	switch {
@@ -127,7 +127,7 @@ func (n *node) check(v reflect.Value) string {
 	return ""
 }
 
-// checkBounds words the rule for a number that is too low or too high.
+// checkBounds returns the rule for the given bounds.
 func (r rules) checkBounds(low, high bool) string {
 	switch {
 	case !low && !high:
@@ -159,7 +159,7 @@ func (r rules) checkLength(n int64, what string) string {
 	return ""
 }
 
-// callValidate asks the type of v, if it has an opinion.
+// callValidate calls the Validate method of v, if it has one.
 func callValidate(v reflect.Value) error {
 	if v.CanAddr() {
 		v = v.Addr()

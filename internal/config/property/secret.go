@@ -10,16 +10,16 @@ import (
 	"log/slog"
 )
 
-// mask is what is shown in the place of a sensitive value. It has a fixed
-// length, so that it says nothing about the value.
+// mask replaces a sensitive value. It has a fixed length, so that it reveals nothing about the
+// value.
 const mask = "***"
 
-// Secret is a value that must not be shown: every usual way of printing or
-// encoding it yields a mask. Only Reveal gives the text.
+// Secret is a value that must not be shown: every usual way of printing or encoding it yields a
+// mask. Only Reveal returns the text.
 type Secret string
 
-// Reveal returns the text. It is for the one place that needs it, such as the
-// call that opens a connection, and not for anything that prints.
+// Reveal returns the text. It is for the one place that needs it, such as the call that opens a
+// connection, and not for output.
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns the mask.
@@ -28,8 +28,8 @@ func (Secret) String() string { return mask }
 // GoString returns the mask.
 func (Secret) GoString() string { return mask }
 
-// Format writes the mask for every verb, also for those that do not fit a
-// string, for which the fmt package would otherwise print the raw value.
+// Format writes the mask for every verb, including those that do not fit a string, for which fmt
+// would otherwise print the raw value.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
 // MarshalText returns the mask.

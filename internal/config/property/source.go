@@ -2,11 +2,10 @@
 
 package property
 
-// Source tells where the value of a property came from. Each one overrides
-// those before it.
+// Source is the source of a property's value. Each one overrides those before it.
 type Source string
 
-// The sources, weakest first.
+// The sources, in ascending precedence.
 const (
 	SourceDefault     Source = "default"
 	SourceFile        Source = "file"

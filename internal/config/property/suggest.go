@@ -12,8 +12,8 @@ var (
 	envPosition = regexp.MustCompile(`_\d+(_|$)`)
 )
 
-// suggest returns the known name of a group or property that is nearest to an
-// unknown one, or empty if none is near.
+// suggest returns the known name of a group or property that is nearest to an unknown one, or empty
+// if none is near.
 func (t *Tree) suggest(name string) string {
 	written := position.FindAllString(name, -1)
 	query := position.ReplaceAllString(canonical(name), "[?]")
@@ -40,18 +40,18 @@ func (t *Tree) suggestEnv(variable string) string {
 	return best.name
 }
 
-// nearest keeps the best of the names that are offered.
+// nearest finds the nearest of the offered names.
 type nearest struct {
 	query, separators string
 	name              string
 	distance          int
 }
 
-// maxDistance is the number of slips above which a name is another name.
+// maxDistance is the maximum edit distance of a suggestion.
 const maxDistance = 3
 
-// offer considers a known name. A slip is only plausible in a part that is
-// several times longer, so what both names begin with does not count.
+// offer considers a known name. A typing error is only plausible in a part that is several times
+// longer, so the common prefix does not count.
 func (b *nearest) offer(key, name string) {
 	shared := 0
 	for i := 0; i < len(key) && i < len(b.query) && key[i] == b.query[i]; i++ {
@@ -69,8 +69,8 @@ func (b *nearest) offer(key, name string) {
 	}
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn x into y.
+// editDistance returns the number of insertions, deletions, replacements and swaps of neighbours
+// that turn x into y.
 func editDistance(x, y string) int {
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range last {

@@ -41,14 +41,13 @@ import (
 	"strings"
 )
 
-// A Tree is the reflected form of a struct with tags. It is immutable once built
-// and works for every such struct, so that its machinery does not depend on
-// which properties the server happens to have.
+// A Tree is the reflected form of a struct with tags. It is immutable and works for every such
+// struct, independent of the server's properties.
 type Tree struct {
 	root *node
 }
 
-// kind tells how a node takes values.
+// kind is the kind of a node's value.
 type kind int
 
 const (
@@ -58,7 +57,7 @@ const (
 	kindMap                // a map[string]string with free keys
 )
 
-// node is one place of the tree: a group, a leaf, or the element of a list.
+// node is a node of the tree: a group, a leaf, or the element of a list.
 type node struct {
 	kind kind
 	typ  reflect.Type
@@ -68,7 +67,7 @@ type node struct {
 	segment, camel string
 	// jsonPath is the full camelCase name without the root.
 	jsonPath string
-	// index leads from the struct of the parent group to this field.
+	// index is the index path from the struct of the parent group to this field.
 	index []int
 	// prop describes a leaf.
 	prop  Property
@@ -77,21 +76,20 @@ type node struct {
 	// children and byKey are those of a group; byKey has canonical names.
 	children []*node
 	byKey    map[string]*node
-	// embedded leads to the structs that the struct of a group embeds. They are
-	// no groups of their own but may have rules of their own.
+	// embedded are the index paths of embedded structs. They are no groups but may have rules.
 	embedded [][]int
 
 	// elem is the element of a list or the value of a map.
 	elem *node
-	// secret says that a sensitive value is at or below this node.
+	// secret is true if a sensitive value is at or below this node.
 	secret bool
-	// url says that the value is a URL, of which credentials are not shown.
+	// url is true if the value is a URL, whose credentials must not be shown.
 	url bool
 	// fallback is the default: a valid value, or invalid for the zero value.
 	fallback reflect.Value
 }
 
-// rules are what the tags demand of a value.
+// rules are the restrictions of a value by tags.
 type rules struct {
 	min, max       *int64
 	minLen, maxLen *int64
@@ -100,14 +98,14 @@ type rules struct {
 	path           bool
 }
 
-// child returns the group's member of that name in any spelling.
+// child returns the group's member with that name in any spelling.
 func (n *node) child(name string) (*node, bool) {
 	c, ok := n.byKey[canonical(name)]
 	return c, ok
 }
 
-// walk visits the nodes below n in the order of declaration, those of list
-// elements included. A scalar element is a part of its list and not visited.
+// walk visits the nodes below n in the order of declaration, including those of list elements. A
+// scalar element is part of its list and not visited.
 func (n *node) walk(visit func(*node)) {
 	for _, c := range n.children {
 		visit(c)
@@ -121,10 +119,10 @@ func (n *node) walk(visit func(*node)) {
 // SetDefaults sets every property of the struct that target points to.
 func (t *Tree) SetDefaults(target any) { t.root.setDefaults(valueOf(target)) }
 
-// valueOf is the addressable form of what target points to, which reflection works on.
+// valueOf returns the addressable value that target points to.
 func valueOf(target any) reflect.Value { return reflect.ValueOf(target).Elem() }
 
-// setDefaults gives the struct, list or scalar v the defaults of node n.
+// setDefaults sets the struct, list or scalar v to the defaults of node n.
 func (n *node) setDefaults(v reflect.Value) {
 	if n.kind == kindGroup {
 		for _, c := range n.children {
@@ -142,8 +140,8 @@ func (n *node) setDefaults(v reflect.Value) {
 // Unshare replaces the slices and maps of the struct that target points to by copies.
 func Unshare(target any) { deepCopy(valueOf(target)) }
 
-// deepCopy replaces the slices and maps at and below v by copies. Everything
-// else that a tree may hold is copied by assignment.
+// deepCopy replaces the slices and maps at and below v by copies. All other types in a tree are
+// copied by assignment.
 func deepCopy(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -174,15 +172,17 @@ func deepCopy(v reflect.Value) {
 	}
 }
 
-// Select returns the properties of the struct that target points to and that keep accepts, as nested maps with camelCase names,
-// without the root's name. A sensitive value is replaced by a mask. It asks keep once for each property, a list of structs counting
-// as one; groups of which nothing is kept stay as empty maps. The result belongs to the caller. It holds bool, int64, float64,
-// string, []any and map[string]any.
+// Select returns the properties of the struct that target points to for which keep returns true, as
+// nested maps with camelCase names, without the root's name. Sensitive values are masked. It calls
+// keep once for each property, with a list of structs as one; groups without kept properties are
+// empty maps. The caller owns the result. It contains bool, int64, float64, string, []any and
+// map[string]any.
 func (t *Tree) Select(target any, keep func(Property) bool) map[string]any {
 	return t.root.exportGroup(valueOf(target), keep)
 }
 
-// Value returns the value of one property in the same form. It is nil for a property that is not in the tree.
+// Value returns the value of one property in the same form, or nil if the property is not in the
+// tree.
 func (t *Tree) Value(target any, p Property) any {
 	n, v, ok := t.root.lookup(valueOf(target), strings.TrimPrefix(p.Name, t.root.name+"."))
 	if !ok {

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// URL is an address that may hold credentials: a user and password, or tokens
-// in its query. Every usual way of printing or encoding it leaves them out; see
-// RedactURL. Only Reveal gives the text.
+// URL is an address that may contain credentials: a user and password, or tokens in its query.
+// Every usual way of printing or encoding it omits them; see RedactURL. Only Reveal returns the
+// text.
 type URL string
 
 // Reveal returns the text. It is for the one place that needs it, such as the

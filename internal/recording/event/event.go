@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package event is how parts of the server tell flight recordings what they did. A part asks [On] or [Wants], which cost
-// one or two atomic loads, and only then makes an event for [Record]. Without a recording that is all that happens.
+// Package event is the interface through which parts of the server report events to flight
+// recordings. A part first calls [On] or [Wants], which cost one or two atomic loads, and only then
+// creates an event for [Record]. Without a recording nothing else happens.
 //
-// The package knows nothing of recordings: those who want events subscribe.
+// The package does not know recordings: they subscribe to events.
 package event
 
 import (
@@ -28,14 +29,15 @@ const (
 	Kinds // how many there are
 )
 
-// An Event is a value of one of the types below. The tags of their fields are how recordings show them: jfr is the name of
-// the field, with a unit or what to do with the value behind a comma, and label is what readers of the recording see.
+// An Event is a value of one of the types below. The tags of their fields define how recordings
+// show them: jfr is the name of the field, after a comma its unit or the treatment of the value,
+// and label is shown to readers of the recording.
 type Event interface {
 	Kind() Kind
 	When() Span
 }
 
-// Span is when something happened.
+// Span is the time of an event.
 type Span struct {
 	Start    time.Time
 	Duration time.Duration
@@ -44,7 +46,7 @@ type Span struct {
 // When implements Event.
 func (s Span) When() Span { return s }
 
-// AdminRequest is a request of the admin API. It holds no parameters: those may be secret.
+// AdminRequest is a request of the admin API. It contains no parameters, which may be secret.
 type AdminRequest struct {
 	Span
 	// Operation is the id of the operation, "" if none matched.
@@ -57,7 +59,7 @@ type AdminRequest struct {
 	RequestID string `jfr:"requestId" label:"Request ID"`
 }
 
-// ClientRequest is a request of a client, as one role saw it.
+// ClientRequest is a request of a client, in one role.
 type ClientRequest struct {
 	Span
 	Request string `jfr:"request" label:"Request"`
@@ -88,12 +90,12 @@ type SQLTransaction struct {
 	Span
 	Engine string `jfr:"engine" label:"Engine"`
 	Write  bool   `jfr:"write" label:"Writes"`
-	// Statements counts the statements, with those of attempts that were repeated.
+	// Statements counts the statements, including those of retries.
 	Statements int `jfr:"statements" label:"Statements"`
 	// Wait is how long the transaction waited for its turn or its connection.
 	Wait time.Duration `jfr:"wait" label:"Wait"`
-	// Slowest is the text of the statement that took longest, SlowestTime how long. Values may stand in the text: whoever
-	// shows it must take them out.
+	// Slowest is the text of the slowest statement, SlowestTime its duration. The text may contain
+	// values, which must be removed before it is shown.
 	Slowest     string        `jfr:"slowestStatement,sql" label:"Slowest Statement"`
 	SlowestTime time.Duration `jfr:"slowestDuration" label:"Slowest Duration"`
 	// Error is nil if the transaction was committed.
@@ -109,7 +111,7 @@ type NodeCall struct {
 	Error   error  `jfr:"outcome" label:"Outcome"`
 }
 
-// SessionOpened is a login that succeeded.
+// SessionOpened is a successful login.
 type SessionOpened struct {
 	Span
 	UserID    int64  `jfr:"userId" label:"User"`
@@ -135,18 +137,18 @@ func (NodeCall) Kind() Kind       { return KindNodeCall }
 func (SessionOpened) Kind() Kind  { return KindSessionOpened }
 func (SessionClosed) Kind() Kind  { return KindSessionClosed }
 
-// Labels of goroutines, by which samples of the CPU profile are attributed to plugins.
+// Labels of goroutines that attribute samples of the CPU profile to plugins.
 const (
 	// LabelPlugin is the id of the plugin.
 	LabelPlugin = "plugin"
-	// LabelFunction is the class and the function that run, separated by #.
+	// LabelFunction is the running class and function, separated by #.
 	LabelFunction = "function"
 )
 
-// profilers counts those who sample the processors.
+// profilers counts running CPU profiles.
 var profilers atomic.Int32
 
-// Profiling reports whether somebody samples the processors, so that labels of goroutines are of use.
+// Profiling reports whether a CPU profile is running, so that labels of goroutines are useful.
 func Profiling() bool { return profilers.Load() > 0 }
 
 // BeginProfiling makes Profiling report true until end is called.
@@ -155,17 +157,17 @@ func BeginProfiling() (end func()) {
 	return sync.OnceFunc(func() { profilers.Add(-1) })
 }
 
-// Never is the threshold of a kind that nobody wants.
+// Never is the threshold of an unwanted kind.
 const Never = time.Duration(math.MaxInt64)
 
-// A Subscription is somebody who wants events.
+// A Subscription is a receiver of events.
 type Subscription struct {
 	record     func(Event)
 	thresholds [Kinds]time.Duration
 }
 
 var (
-	// wanted has a bit for each kind that somebody wants.
+	// wanted has a bit for each kind with a subscriber.
 	wanted atomic.Uint32
 	// least has the lowest threshold of each kind.
 	least [Kinds]atomic.Int64
@@ -174,25 +176,25 @@ var (
 
 	mu            sync.Mutex
 	subscriptions []*Subscription
-	// current is a copy of subscriptions that is never changed.
+	// current is an immutable copy of subscriptions.
 	current atomic.Pointer[[]*Subscription]
 )
 
-// On reports whether somebody wants events of a kind. A part that needs more than the duration of what it does, such as
-// a count, asks before it begins.
+// On reports whether events of a kind are wanted. A part that needs more than the duration, such as
+// a count, calls it before it begins.
 func On(k Kind) bool { return wanted.Load()&(1<<k) != 0 }
 
-// Wants reports whether somebody wants an event of a kind that took as long as d. Each time it does, the event counts
+// Wants reports whether an event of a kind with the duration d is wanted. If so, the event counts
 // against what [Allow] granted.
 func Wants(k Kind, d time.Duration) bool {
 	return On(k) && int64(d) >= least[k].Load() && granted[k].Load() > 0 && granted[k].Add(-1) >= 0
 }
 
-// Allow grants events of a kind until it is called again. Whoever subscribes calls it once a second, so that a server
-// where everything is slow does not become slower by recording all of it.
+// Allow grants events of a kind until the next call. The subscriber calls it once a second, so that
+// a slow server does not become slower by recording everything.
 func Allow(k Kind, events int64) { granted[k].Store(events) }
 
-// Record hands an event to those who want it. They are called in this goroutine.
+// Record passes an event to its subscribers, in this goroutine.
 func Record(e Event) {
 	list := current.Load()
 	if list == nil {
@@ -203,8 +205,9 @@ func Record(e Event) {
 	}
 }
 
-// Subscribe makes record a receiver of events whose duration reaches the threshold of their kind. Events below it may
-// come as well, if others want them. record is called by many goroutines at once and must not block.
+// Subscribe makes record a receiver of events whose duration reaches the threshold of their kind.
+// Shorter ones may come as well, if others want them. record is called concurrently and must not
+// block.
 func Subscribe(thresholds [Kinds]time.Duration, record func(Event)) *Subscription {
 	s := &Subscription{record: record, thresholds: thresholds}
 	mu.Lock()
@@ -214,7 +217,7 @@ func Subscribe(thresholds [Kinds]time.Duration, record func(Event)) *Subscriptio
 	return s
 }
 
-// Cancel ends the subscription. Calls that have begun may still run.
+// Cancel ends the subscription. Running calls continue.
 func (s *Subscription) Cancel() {
 	mu.Lock()
 	defer mu.Unlock()
@@ -227,7 +230,7 @@ func (s *Subscription) Cancel() {
 	publish()
 }
 
-// publish makes the subscriptions count. mu is held.
+// publish makes the current subscriptions effective. mu is held.
 func publish() {
 	list := append([]*Subscription(nil), subscriptions...)
 	current.Store(&list)

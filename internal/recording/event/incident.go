@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A Reason is why the black box is kept.
+// A Reason is why the black box is copied.
 type Reason string
 
 // The reasons.
@@ -19,11 +19,11 @@ const (
 	Quit              Reason = "SIGQUIT"
 )
 
-// An Incident is something bad whose past somebody may want to see.
+// An Incident is a problem whose history may be of interest.
 type Incident struct {
 	Reason Reason
-	// Detail names what it happened to. It is shown to administrators, so it must not hold texts of errors, which may hold
-	// what users wrote.
+	// Detail names what is affected. It is shown to administrators, so it must not contain texts of
+	// errors, which may contain users' data.
 	Detail string
 }
 
@@ -33,7 +33,7 @@ var (
 	watchers   = map[*func(Incident)]struct{}{}
 )
 
-// Report tells those who watch of an incident. Without any it costs an atomic load.
+// Report passes an incident to the watchers. Without any it costs an atomic load.
 func Report(i Incident) {
 	if watching.Load() == 0 {
 		return
@@ -45,8 +45,8 @@ func Report(i Incident) {
 	}
 }
 
-// Watch makes watch a receiver of incidents until cancel is called. It is called by many goroutines at once and must
-// neither block nor call Watch or cancel.
+// Watch makes watch a receiver of incidents until cancel is called. It is called concurrently and
+// must neither block nor call Watch or cancel.
 func Watch(watch func(Incident)) (cancel func()) {
 	watchersMu.Lock()
 	defer watchersMu.Unlock()

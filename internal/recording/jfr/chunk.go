@@ -14,11 +14,11 @@ const (
 	magic      = "FLR\x00"
 	major      = 2
 	minor      = 1
-	// flags say that integers are compressed, and that a reader need not wait for more.
+	// flags: integers are compressed, and the chunk is complete.
 	flags = 1 | 2
 )
 
-// Ids of the two events that are no events.
+// Ids of the two pseudo-events.
 const (
 	metadataEvent   = 0
 	checkpointEvent = 1
@@ -50,8 +50,8 @@ func (c *Chunk) Count() int { return c.count }
 // Size returns about how many bytes the chunk has so far.
 func (c *Chunk) Size() int { return len(c.events) + c.pools.size + len(c.schema.metadata) }
 
-// Add adds an event. The values are those of the type's fields, in order. It panics if they do not fit the type, or if
-// the type belongs to another schema, because that is a mistake in the program.
+// Add adds an event. The values are those of the type's fields, in order. It panics if they do not
+// fit the type, or if the type belongs to another schema, which are programming errors.
 func (c *Chunk) Add(t *Type, start time.Time, duration time.Duration, values ...Value) {
 	if c.schema.types[t.Name] != t || len(values) != len(t.Fields) {
 		panic(fmt.Sprintf("jfr: event %q: %d values do not fit the type", t.Name, len(values)))
@@ -101,7 +101,8 @@ func (c *Chunk) appendValue(b []byte, v Value) []byte {
 	}
 }
 
-// Finish ends the chunk and returns its bytes, which belong to the caller. The chunk must not be used afterwards.
+// Finish ends the chunk and returns its bytes, which the caller owns. The chunk must not be used
+// afterwards.
 func (c *Chunk) Finish(end time.Time) []byte {
 	now := end.UnixNano()
 	checkpoint := len(c.events)

@@ -99,7 +99,8 @@ func Thread(name string) Value   { return Value{kind: KindThread, text: name} }
 func Class(name string) Value    { return Value{kind: KindClass, text: name} }
 func Space(size int64) Value     { return Value{kind: KindSpace, number: size} }
 
-// Stack is a stack trace, innermost frame first. The chunk does not keep the slice. No frames make a null reference.
+// Stack is a stack trace, innermost frame first. The chunk does not retain the slice. An empty one
+// becomes a null reference.
 func Stack(frames []Frame) Value { return Value{kind: KindStack, frames: frames} }
 
 // Constant is a value of one of the kinds that have a name only, such as KindGCCause.

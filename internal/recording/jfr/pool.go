@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// lastKey is the greatest key of the constants of finished chunks. Readers remember constants of earlier chunks of a file
-// by their keys, so that a key must not mean something else in a later chunk. A chunk that comes later in a file must
-// therefore be begun after the one before it was finished.
+// lastKey is the greatest key of the constants of finished chunks. Readers remember constants of
+// earlier chunks of a file by key, so a key must not mean something else in a later chunk. A later
+// chunk of a file must therefore be begun after the previous one was finished.
 var lastKey atomic.Int64
 
-// stableKeys gives constants of one pool keys that are the same in all chunks of a process. Readers take equal keys of a
-// type for the same thing when they group events, so that a method must not have another key in the next chunk.
+// stableKeys assigns constants of one pool keys that are the same in all chunks of a process.
+// Readers identify constants by key when they group events, so a method must keep its key in the
+// next chunk.
 type stableKeys struct {
 	mu   sync.Mutex
 	keys map[string]int64
 	last int64
 }
 
-// maxStable bounds the names that are remembered. Programs have fewer; those that have more get new keys.
+// maxStable bounds the remembered names. Programs have fewer; further ones get new keys.
 const maxStable = 1 << 16
 
 func (s *stableKeys) of(name string) int64 {
@@ -98,7 +99,7 @@ func (p *pools) init(base int64) {
 	p.symbol(descriptor)
 }
 
-// maxPooledString bounds the strings that are kept once for all events; longer ones are rare and stand in the event.
+// maxPooledString is the maximum length of pooled strings; longer ones are rare and inlined.
 const maxPooledString = 256
 
 func (p *pools) appendText(b []byte, s string) []byte {

@@ -16,8 +16,8 @@ type Extent struct {
 	Start, End   time.Time
 }
 
-// Scan returns the complete chunks at the beginning of a file of the given size. What follows them, such as the chunk
-// that a crash cut off, is left out. It fails only if the file cannot be read.
+// Scan returns the complete chunks at the beginning of a file of the given size. What follows them,
+// such as a chunk truncated by a crash, is omitted. It fails only if the file cannot be read.
 func Scan(r io.ReaderAt, size int64) ([]Extent, error) {
 	var found []Extent
 	var h [headerSize]byte

@@ -15,8 +15,8 @@ type Schema struct {
 	metadata []byte
 }
 
-// Ids of the types that are no events. They are greater than those of a JVM, whose chunks may be in the same file: readers
-// take over the constants of a type from one chunk to the next by the id of the type.
+// Ids of the types that are no events. They are greater than a JVM's, whose chunks may be in the
+// same file: readers carry the constants of a type over to the next chunk by the id of the type.
 const (
 	idBoolean = iota + 10_000
 	idByte
@@ -54,8 +54,8 @@ const (
 	firstEvent = 10_100
 )
 
-// metadataID must differ from the ids that a JVM gives its metadata, which count from 1: readers skip metadata whose id
-// they have just seen.
+// metadataID must differ from the metadata ids of a JVM, which count from 1: readers skip metadata
+// whose id they have just seen.
 const metadataID = 0x676f_0001
 
 // kindInfo is how fields of a kind are declared.
@@ -88,7 +88,8 @@ var kindTable = [kinds]kindInfo{
 	KindSpace:       {typeID: idVirtualSpace},
 }
 
-// NewSchema makes a schema of event types. The types belong to the schema from then on: each may be in one schema only.
+// NewSchema returns a schema of event types. The schema owns the types: each may be in one schema
+// only.
 func NewSchema(types ...*Type) (*Schema, error) {
 	s := &Schema{types: map[string]*Type{}}
 	for i, t := range types {
