@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adapter joins plugins to the roles: it makes the hosts and the manager of a process, loads and starts what is
-// configured, calls the extension points for the gateway, the service and the admin interface, and gives plugins what
-// they can use of the server.
+// Package adapter connects plugins to the roles: it creates the hosts and the manager of a process,
+// loads and starts the configured plugins, calls the extension points for the gateway, the service
+// and the admin interface, and provides plugins with the functions of the server.
 package adapter
 
 import (
@@ -32,63 +32,68 @@ import (
 type Plugins struct {
 	*plugin.Manager
 	Folder *plugin.Folder
-	// Cluster has the plugins of the cluster. It is set before Start; nil is none.
+	// Cluster manages the cluster's plugins. It is set before Start; nil means none.
 	Cluster Cluster
-	// Removed is told of extensions that are gone for good. It is set before Start; nil is nobody.
+	// Removed is called for extensions that are removed for good. It is set before Start; it may be
+	// nil.
 	Removed func(p *plugin.Plugin, extension string)
 
 	opts Options
-	// debuggers is where debuggers attach to plugins in JavaScript; nil until one may. inspecting guards it.
+	// debuggers is where debuggers attach to plugins in JavaScript; nil until needed. inspecting
+	// guards it.
 	debuggers  *inspector.Server
 	inspecting sync.Mutex
 
-	// starting is what loads and starts plugins; isUp is closed when that has ended, and failure is set then. waited says
-	// that the server does not wait for it any more.
+	// starting counts the goroutines that load and start plugins; isUp is closed when they have
+	// ended, and failure is set then. waited is true once the server no longer waits for them.
 	starting sync.WaitGroup
 	isUp     chan struct{}
 	failure  error
 	waited   atomic.Bool
 }
 
-// A Cluster has the plugins that all nodes load.
+// A Cluster manages the plugins that all nodes load.
 type Cluster interface {
-	// ReadGrants reads what administrators granted to plugins, before any is loaded.
+	// ReadGrants reads the administrators' grants, before any plugin is loaded.
 	ReadGrants(ctx context.Context) error
 	// Start loads and starts them. The error joins those of single plugins.
 	Start(ctx context.Context) error
-	// Loading returns the plugins that are still loaded or started.
+	// Loading returns the plugins that are being loaded or started.
 	Loading() []string
 }
 
-// Options say how plugins are joined to a process.
+// Options configure the plugins of a process.
 type Options struct {
 	Roles []role.Role
-	// Config is what the process was started with; Settings returns the current settings of plugins.
+	// Config is the initial configuration of the process; Settings returns the current settings of
+	// plugins.
 	Config   *config.Config
 	Settings func() config.Plugin
-	// Values returns what administrators set of the settings of a plugin; nil is nothing.
+	// Values returns the administrators' values of a plugin's settings; nil means none.
 	Values func(pluginID string) map[string]any
-	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	// Granted contains the administrators' grants; nil grants plugins what they request.
 	Granted *plugin.Granted
-	// Only is the name of the one file in the folder that is loaded; "" is all.
+	// Only is the name of the only file in the folder to load; "" means all.
 	Only   string
 	Server plugin.Server
-	// Slots decides which process runs schedules that only one of the cluster runs.
+	// Slots decides which process of the cluster runs schedules that run only once.
 	Slots    plugin.Slots
 	Presence *presence.Directory
 	Metrics  *metrics.Registry
-	// Recorder is whose recordings the JVM takes part in; nil is none.
+	// Recorder is the flight recorder that the JVM joins; nil means none.
 	Recorder *recording.Recorder
 	Logger   *slog.Logger
-	// HoldSchedules keeps schedules from running by themselves, for tests of plugins.
+	// HoldSchedules prevents schedules from running by themselves, for tests of plugins.
 	HoldSchedules bool
-	// Scripts changes how plugins in JavaScript are run, for tests of plugins; nil changes nothing.
+	// Scripts changes the options for plugins in JavaScript, for tests of plugins; nil changes
+	// nothing.
 	Scripts func(*js.Options)
-	// Exit is called when a plugin asks to end the server.
+	// Exit is called when a plugin stops the server.
 	Exit func(status int)
 }
 
-// New makes what holds plugins. Nothing is loaded before Start, so that the parts which call plugins can be built.
+// New returns the plugins of a process. Nothing is loaded before Start, so that their callers can
+// be built.
 func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
@@ -124,7 +129,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 	return p, nil
 }
 
-// Close stops and unloads all plugins. Whoever calls plugins must have stopped before.
+// Close stops and unloads all plugins. Their callers must have stopped before.
 func (p *Plugins) Close(ctx context.Context) error {
 	err := p.Manager.Close(ctx)
 	p.starting.Wait() // What it waits for has ended with the manager.
@@ -145,7 +150,7 @@ func (p *Plugins) readings() (list []metrics.PluginReading) {
 	return list
 }
 
-// reasonOf is the beginning of a sentence that says why an extension cannot run, without what differs from case to case:
+// reasonOf returns the constant beginning of a sentence about why an extension cannot run, because
 // a metric must not have a series for each error.
 func reasonOf(sentence string) string {
 	if i := strings.IndexAny(sentence, ":,;0123456789"); i >= 0 {
@@ -161,8 +166,9 @@ func (p *Plugins) usage() (list []metrics.PluginUsage) {
 	return list
 }
 
-// Start loads the plugins and starts them, each on its own, when all that they can use is there. The error is what must
-// stop the server. It returns when ctx ends, even if a plugin goes on; Close ends it then.
+// Start loads and starts the plugins concurrently, once everything that they can use exists. The
+// error must stop the server. It returns when ctx ends, even if a plugin continues; Close ends it
+// then.
 func (p *Plugins) Start(ctx context.Context) error {
 	p.failure = p.start(ctx)
 	close(p.isUp)
@@ -189,8 +195,8 @@ func (p *Plugins) start(ctx context.Context) error {
 	return nil
 }
 
-// load loads and starts the plugins of the network, of the folder, which passes over the copies of the former, and of the
-// cluster.
+// load loads and starts the downloaded plugins, those of the folder, which skips the copies of the
+// former, and those of the cluster.
 func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	defer p.Folder.Listed()
 	if err := p.Folder.Make(); err != nil {
@@ -215,8 +221,8 @@ func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	return errors.Join(errs...)
 }
 
-// Wait waits until all plugins are loaded and started or could not be, at most as long as the configuration says. From
-// then on the server serves clients. The error is that of Start.
+// Wait waits until all plugins are started or failed, up to the configured time. Afterwards the
+// server serves clients. The error is that of Start.
 func (p *Plugins) Wait(ctx context.Context) error {
 	timer := time.NewTimer(time.Duration(p.opts.Config.Plugin.StartTimeoutMillis) * time.Millisecond)
 	defer timer.Stop()
@@ -233,8 +239,8 @@ func (p *Plugins) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Loading returns the files and the plugins of the cluster that are still loaded or started, and whether the server waits
-// for them before it serves clients.
+// Loading returns the files and cluster plugins that are being loaded or started, and whether the
+// server waits for them before it serves clients.
 func (p *Plugins) Loading() (files []string, waiting bool) { return p.loading(), !p.waited.Load() }
 
 func (p *Plugins) loading() []string {
@@ -245,7 +251,7 @@ func (p *Plugins) loading() []string {
 	return names
 }
 
-// Watch follows changes of the folder until ctx ends, if the configuration says so.
+// Watch follows changes of the folder until ctx ends, if configured.
 func (p *Plugins) Watch(ctx context.Context) error {
 	if c := p.opts.Config.Plugin; !c.Enabled || !c.WatchDir {
 		return nil
@@ -256,16 +262,17 @@ func (p *Plugins) Watch(ctx context.Context) error {
 	return nil
 }
 
-// Report says what became of the plugins at the start.
+// Report is the result of loading the plugins at the start.
 type Report struct {
-	// Enabled says whether plugins are loaded at all, from Folder and the network.
+	// Enabled is true if plugins are loaded, from Folder and the network.
 	Enabled bool
 	Folder  string
-	// Loaded are names and versions with the state of their extensions; Rejected are files with the reason.
+	// Loaded are names and versions with the state of their extensions; Rejected are files with the
+	// reason.
 	Loaded, Rejected []string
 }
 
-// Report reports what plugins there are.
+// Report describes the plugins.
 func (p *Plugins) Report() Report {
 	r := Report{Enabled: p.opts.Config.Plugin.Enabled, Folder: p.Folder.Dir()}
 	for _, loaded := range p.Manager.Plugins() {
@@ -288,10 +295,11 @@ func (p *Plugins) Report() Report {
 	return r
 }
 
-// AdminWatcher returns what tells plugins what administrators do at the node of a role.
+// AdminWatcher returns the watcher that reports administrators' actions at the node of a role to
+// plugins.
 func (p *Plugins) AdminWatcher(r role.Role) admin.Watcher { return adminWatcher{p.Manager, r} }
 
-// adminWatcher tells plugins what administrators do.
+// adminWatcher reports administrators' actions to plugins.
 type adminWatcher struct {
 	manager *plugin.Manager
 	role    role.Role

@@ -21,22 +21,23 @@ import (
 	"example.org/app/internal/role"
 )
 
-// CheckOptions say what to check.
+// CheckOptions configure a check.
 type CheckOptions struct {
-	// Roles are those of the server that the plugin is for.
+	// Roles are the roles of the server that the plugin is for.
 	Roles  []role.Role
 	Config *config.Config
-	// File is the plugin.
+	// File is the path of the plugin.
 	File string
-	// Operations are those of the admin interface that plugins may call, and Version is that of the server.
+	// Operations are the operations of the admin interface that plugins may call, and Version is
+	// the server's.
 	Operations []plugin.Operation
 	Version    string
-	// Logger gets what the plugin writes while it is loaded.
+	// Logger receives the plugin's output while it is loaded.
 	Logger *slog.Logger
 }
 
-// Check loads a plugin as a server does, without a server: no hook and no function of it is called. The error is
-// a sentence for its author.
+// Check loads a plugin like a server, without a server: it calls no hook and no method. The error
+// is a sentence for the plugin's author.
 func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	path, err := filepath.Abs(o.File)
 	if err != nil {
@@ -48,7 +49,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	}
 	server, opts := o.server()
 	c := o.Config.Plugin
-	// What a plugin uses of Java while it is loaded needs a JVM; others do not start one.
+	// Java classes that a plugin uses while it is loaded need a JVM; otherwise none is started.
 	javaHost, err := java.New(java.Options{Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, MaxHeap: c.Java.MaxHeap, Flags: strings.Fields(c.Java.JVMOptions), Server: server, Log: o.Logger})
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	return check(ctx, opts, host, plugin.Source{Name: filepath.Base(path), Path: path, Data: data})
 }
 
-// server is what stands for the server, and what a manager needs.
+// server returns the simulated server, and the options for a manager.
 func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	c := o.Config.Plugin
 	server := &checkServer{config: o.Config, node: plugin.Node{ID: "check", Role: o.Roles[0], Version: o.Version}, operations: o.Operations}
@@ -72,7 +73,7 @@ func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	return server, opts
 }
 
-// check loads a plugin in a host, which ends with it.
+// check loads a plugin in a host and closes the host.
 func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugin.Source) (_ *plugin.Plugin, err error) {
 	opts.Hosts = []plugin.Host{host}
 	manager := plugin.NewManager(opts)
@@ -80,7 +81,7 @@ func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugi
 	return manager.Check(ctx, host.Language(), src, false)
 }
 
-// checkServer is what a plugin sees of a server while it is checked: the same names, and nothing behind them.
+// checkServer simulates a server while a plugin is checked: the same names, without functions.
 type checkServer struct {
 	config     *config.Config
 	node       plugin.Node

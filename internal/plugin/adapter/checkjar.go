@@ -14,16 +14,16 @@ import (
 	"example.org/app/internal/plugin/java"
 )
 
-// A JarReport is what was learned of a plugin in Java.
+// A JarReport is the result of checking a plugin in Java.
 type JarReport struct {
 	*java.Inspection
-	// Plugin is what was loaded; it is nil if there is no Java here, and NoJava says so.
+	// Plugin is the loaded plugin; nil if there is no Java, which NoJava reports.
 	Plugin *plugin.Plugin
 	NoJava error
 }
 
-// CheckJar looks into a plugin in Java, and loads it as a server does if there is a Java that can: no hook and no method
-// of it is called. The error is a sentence for its author.
+// CheckJar analyses a plugin in Java, and loads it like a server if there is a suitable Java: it
+// calls no hook and no method. The error is a sentence for the plugin's author.
 func CheckJar(ctx context.Context, o CheckOptions) (*JarReport, error) {
 	path, err := filepath.Abs(o.File)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"example.org/app/internal/plugin/js"
 )
 
-// dryHost returns a host for a dry run. What is loaded in it reaches nothing: no storage and no operation of the server,
-// no network from JavaScript, and no class of Java but in a JVM of its own, which ends with the host.
+// dryHost returns a host for a dry run. A plugin in it has no side effects: no storage and no
+// operation of the server, no network from JavaScript, and Java classes only in a JVM of its own,
+// which ends with the host.
 func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
 	c, server := p.opts.Settings(), dryServer{p.opts.Server}
 	if l == plugin.Java {
@@ -39,7 +40,8 @@ type noNetwork struct{}
 // RoundTrip implements http.RoundTripper.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errDryRun }
 
-// dryServer is what a plugin sees of the server in a dry run: its names and its configuration, and nothing that acts.
+// dryServer is the server for a plugin in a dry run: its names and its configuration, and no
+// functions with effects.
 type dryServer struct{ plugin.Server }
 
 // Storage implements plugin.Server.

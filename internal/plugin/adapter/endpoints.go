@@ -32,7 +32,7 @@ func (s endpoints) At(path string) []*admin.Operation {
 	return list
 }
 
-// All implements admin.DynamicOperations. Endpoints of extensions that cannot run are not described.
+// All implements admin.DynamicOperations. It omits endpoints of extensions that cannot run.
 func (s endpoints) All() (list []*admin.Operation) {
 	for _, e := range s.manager.Endpoints.All(s.role) {
 		if e.Down == "" {
@@ -42,13 +42,14 @@ func (s endpoints) All() (list []*admin.Operation) {
 	return list
 }
 
-// endpointCall is the input of an endpoint: what came, to be read anew by a new version of the plugin, and what was read.
+// endpointCall is the input of an endpoint: raw, for validation by a new version of the plugin, and
+// validated.
 type endpointCall struct {
 	in      plugin.EndpointInput
 	request *plugin.EndpointRequest
 }
 
-// operation is an endpoint as the admin interface knows it.
+// operation converts an endpoint to an operation of the admin interface.
 func (s endpoints) operation(e *plugin.PublishedEndpoint) *admin.Operation {
 	return admin.HandleDynamic(admin.Operation{
 		ID: e.OperationID(), Method: e.Method, Path: e.Path(), Tag: "Plugin " + e.Plugin.ID, Summary: e.Summary, Description: e.Description,
@@ -81,7 +82,7 @@ func (s endpoints) operation(e *plugin.PublishedEndpoint) *admin.Operation {
 	})
 }
 
-// documentOf is a schema for the OpenAPI document; nil if there is none.
+// documentOf returns a schema for the OpenAPI document; nil if there is none.
 func documentOf(s *plugin.ValueSchema) map[string]any {
 	if s == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// newJavaHost runs plugins in Java. Nothing is started before the first of them comes.
+// newJavaHost returns the host for plugins in Java. It starts nothing before the first of them.
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
@@ -30,7 +30,7 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 		Broken: func(m plugin.Module, class, why string, again bool) {
 			p.Recovery.QuarantineModule(m, class, why, again)
 		},
-		// Plugins are trusted to stop the server.
+		// Plugins may stop the server.
 		Exit:       func(_ string, status int) { p.opts.Exit(status) },
 		RefuseExit: !c.AllowExit,
 		MaxMemory:  func() int64 { return p.opts.Settings().Limits.Memory },
@@ -54,13 +54,13 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	return host, nil
 }
 
-// limited reports whether plugins have only what their descriptors declare.
+// limited reports whether plugins are limited to what their descriptors declare.
 func (p *Plugins) limited() bool { return p.opts.Config.Plugin.Grants.Mode != config.GrantsOpen }
 
-// logLines is how many lines one plugin may write in a second.
+// logLines returns the maximum number of one plugin's log lines per second.
 func (p *Plugins) logLines() int { return int(p.opts.Settings().Limits.LogLinesPerSecond) }
 
-// newScriptHost runs plugins in JavaScript, which can use classes of Java.
+// newScriptHost returns the host for plugins in JavaScript, which may use Java classes.
 func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins, java remote.Host) (plugin.Host, error) {
 	opts := js.Options{
 		Points: plugin.Points, Log: p.opts.Logger, LogLines: p.logLines, MemoryLimit: c.MemoryLimit, StackSize: c.StackSize, MaxFetches: int(c.MaxFetches), Lanes: int(c.MaxComputing), Server: p.opts.Server, Java: java,
@@ -85,8 +85,8 @@ func (p *Plugins) newScriptHost(ctx context.Context, c config.JavaScriptPlugins,
 	return js.New(opts)
 }
 
-// inspect opens the address where debuggers attach to plugins that an administrator lets them attach to. Only this machine
-// reaches it.
+// inspect opens the local address where debuggers attach to plugins for which an administrator has
+// enabled it.
 func (p *Plugins) inspect(ctx context.Context) (*inspector.Server, error) {
 	p.inspecting.Lock()
 	defer p.inspecting.Unlock()

@@ -48,7 +48,7 @@ func locationOf(l *wire.UserLocation) *plugin.Location {
 	return out
 }
 
-// sessionOf is a session as plugins see it.
+// sessionOf converts a session to its form for plugins.
 func sessionOf(s *gateway.Session) plugin.ClientSession {
 	return plugin.ClientSession{
 		ID: s.ID, Version: s.Version, UserID: s.UserID, DeviceType: s.Device, DeviceDetails: s.DeviceDetails,
@@ -56,7 +56,8 @@ func sessionOf(s *gateway.Session) plugin.ClientSession {
 	}
 }
 
-// sessionsOf are the sessions of a user on this gateway as plugins see them. The status is what the cluster knows.
+// sessionsOf converts the sessions of a user on this gateway to their form for plugins, with the
+// status in the cluster.
 func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.ClientSessions {
 	out := &plugin.ClientSessions{UserID: userID, UserStatus: wire.UserStatus_OFFLINE, Sessions: []plugin.ClientSession{}}
 	if e, online := p.opts.Presence.Lookup(userID); online {
@@ -68,7 +69,7 @@ func (p *Plugins) sessionsOf(userID int64, all []*gateway.Session) *plugin.Clien
 	return out
 }
 
-// SessionOpened tells plugins that somebody came online.
+// SessionOpened reports a new session to plugins.
 func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
 	if p.Manager.Calls.Has(plugin.GoOnline) {
 		opened := sessionOf(s)
@@ -77,7 +78,7 @@ func (p *Plugins) SessionOpened(s *gateway.Session, all []*gateway.Session) {
 	p.tellOfSession("SESSION_OPENED", s)
 }
 
-// tellOfSession tells plugins of an event of a session.
+// tellOfSession reports an event of a session to plugins.
 func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
 	if p.Manager.Calls.Has(plugin.HandleDomainEvents) {
 		session, user := int64(s.ID), s.UserID
@@ -87,7 +88,7 @@ func (p *Plugins) tellOfSession(kind string, s *gateway.Session) {
 	}
 }
 
-// SessionClosed tells plugins that a session ended.
+// SessionClosed reports the end of a session to plugins.
 func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why gateway.CloseReason) {
 	p.tellOfSession("SESSION_CLOSED", s)
 	if !p.Manager.Calls.Has(plugin.GoOffline) {
@@ -101,24 +102,24 @@ func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why
 	p.Manager.Calls.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
 }
 
-// Notified tells plugins what this gateway sent.
+// Notified reports what this gateway sent to plugins.
 func (p *Plugins) Notified(d *link.Delivery, missed []int64) {
 	if !p.Manager.Calls.Has(plugin.HandleNotification) {
 		return
 	}
 	n := new(wire.AppNotification)
 	if err := proto.Unmarshal(d.Notification, n); err != nil {
-		return // Nobody could read it.
+		return // It is unreadable.
 	}
 	p.Manager.Calls.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
 }
 
-// DecidesAboutMessagesToDelete reports whether a plugin decides which messages that are too old are deleted.
+// DecidesAboutMessagesToDelete reports whether a plugin decides which expired messages are deleted.
 func (p *Plugins) DecidesAboutMessagesToDelete() bool {
 	return p.Manager.Calls.Has(plugin.MessagesToDelete)
 }
 
-// MessagesToDelete lets plugins see messages that are too old, and keep some.
+// MessagesToDelete passes expired messages to plugins, which may keep some.
 func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message) ([]store.Message, error) {
 	if !p.DecidesAboutMessagesToDelete() {
 		return expired, nil
@@ -143,6 +144,6 @@ func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message)
 	for _, m := range kept {
 		chosen[m.ID] = true
 	}
-	// Only what was offered is deleted, whatever a plugin answers.
+	// Only offered messages are deleted, whatever a plugin answers.
 	return slices.DeleteFunc(slices.Clone(expired), func(m store.Message) bool { return !chosen[m.ID] }), nil
 }

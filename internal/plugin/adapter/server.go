@@ -15,17 +15,17 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A Server is what plugins can use of a process. It is made before the parts that it leads to, which are there when the
-// first plugin is started; hence the functions.
+// A Server provides the functions of a process to plugins. It is created before the parts that it
+// uses, which exist when the first plugin is started; hence the functions.
 type Server struct {
-	// This returns the node of a role, or the one that counts if the process does not have the role.
+	// This returns the node of a role, or the default node if the process does not have the role.
 	This func(r role.Role) plugin.Node
-	// Functions returns the operations of all roles of the process, and Invoke calls one of them. It is called for the first plugin
-	// that needs them.
+	// Functions returns the operations of all roles of the process, and Invoke calls one of them.
+	// Functions is called on first use.
 	Functions  func() []plugin.Operation
 	Invoke     func(ctx context.Context, by *admin.Principal, operation string, input json.RawMessage) (json.RawMessage, error)
 	Properties *config.Config
-	// NotifyUsers and EndMeeting are those of the service role; without it they return nil.
+	// NotifyUsers and EndMeeting are functions of the service role; without it they return nil.
 	NotifyUsers func() func(ctx context.Context, n *wire.AppRequest, recipients []int64) error
 	EndMeeting  func() func(ctx context.Context, meetingID int64, at time.Time) error
 	Values      plugin.Storage

@@ -20,8 +20,8 @@ import (
 	"example.org/app/internal/scratch"
 )
 
-// shadowHost returns a host for a candidate that gets copies of calls. It has a JVM of its own, so that a candidate that
-// ends it takes no other plugin along, and changes nothing through the server.
+// shadowHost returns a host for a shadow. It has a JVM of its own, so that a shadow that ends it
+// affects no other plugin, and makes no changes through the server.
 func (p *Plugins) shadowHost(l plugin.Language) (plugin.Host, error) {
 	c := p.opts.Settings()
 	server := shadowServer{p.opts.Server, map[string]bool{}}
@@ -71,7 +71,7 @@ func (p *Plugins) shadowHost(l plugin.Language) (plugin.Host, error) {
 // shadowHost is a host for one candidate.
 type shadowHost struct {
 	plugin.Host
-	// jvm has the classes of Java that a script uses; nil if Host is the one of Java.
+	// jvm provides the Java classes of a script; nil if Host is a Java host.
 	jvm plugin.Host
 	// folder is for the files of the candidate.
 	folder *scratch.Folder
@@ -86,14 +86,14 @@ func (h *shadowHost) Close(ctx context.Context) error {
 	return errors.Join(err, h.folder.Remove())
 }
 
-// shadowServer is what a candidate that gets copies of calls sees of the server: it reads and changes nothing.
+// shadowServer is the server for a shadow: read only.
 type shadowServer struct {
 	plugin.Server
-	// reads are the operations that change nothing.
+	// reads are the operations without effects.
 	reads map[string]bool
 }
 
-// errShadow refuses what a candidate must not do: the active version does it.
+// errShadow returns the error for what only the active version may do.
 func errShadow(what string) error {
 	return apierr.New(apierr.Unauthorized, "%s is refused: this version of the plugin runs as a shadow, which changes nothing (see app.shadow)", what)
 }
@@ -131,7 +131,7 @@ func (s shadowServer) Storage() plugin.Storage {
 	return nil
 }
 
-// shadowStorage is the storage of the active version, to read.
+// shadowStorage is the storage of the active version, read only.
 type shadowStorage struct{ plugin.Storage }
 
 // Set implements plugin.Storage.
@@ -150,7 +150,7 @@ var (
 	_ plugin.Storage = shadowStorage{}
 )
 
-// shadows is how copies of calls ended.
+// shadows returns the counts of the shadows.
 func (p *Plugins) shadows() (list []metrics.PluginShadow) {
 	for _, loaded := range p.Manager.Plugins() {
 		if c, ok := p.Trials.Shadow(loaded.ID); ok {

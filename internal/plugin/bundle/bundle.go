@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bundle makes one script of a plugin in JavaScript that consists of several files, uses packages of npm, or is
-// written in TypeScript. Types are removed, not checked.
+// Package bundle builds one script from a plugin in JavaScript that consists of several files, uses
+// npm packages, or is written in TypeScript. Types are removed, not checked.
 package bundle
 
 import (
@@ -20,21 +20,22 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// Options say what is made of what.
+// Options configure a build.
 type Options struct {
 	// Entry is the file that exports the plugin.
 	Entry string
-	// Output is the script, to which the names in its source map are relative. It is not written.
+	// Output is the path of the script, to which the names in its source map are relative. It is
+	// not written.
 	Output string
-	// Absolute makes the names in the source map absolute, for a script that does not stay where Output is.
+	// Absolute makes the names in the source map absolute, for a script that will be moved.
 	Absolute bool
-	// Main is the text of a script in the place of Entry, in whose folder it is as if it lay; "" is none.
+	// Main is the text of a script that replaces Entry, in its folder; "" means none.
 	Main string
-	// Modules are the texts of modules that are in no file, by the names that they are imported by.
+	// Modules are the texts of modules without file, by import name.
 	Modules map[string]string
 	// Minify removes what the engine does not need, except names.
 	Minify bool
-	// Cache is where packages that a lock file names are kept; "" is the user's folder for such things.
+	// Cache is the folder for packages of a lock file; "" means the user's cache folder.
 	Cache string
 }
 
@@ -44,8 +45,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Build makes the script. Its source map is in it. If packages are not installed in node_modules, those that it imports are fetched as the
-// lock file of npm says.
+// Build builds the script, with an inline source map. If packages are not installed in
+// node_modules, imported ones are downloaded according to npm's lock file.
 func Build(o Options) (*Result, error) {
 	built, err := o.options()
 	if err != nil {
@@ -68,7 +69,8 @@ func Build(o Options) (*Result, error) {
 	}
 }
 
-// Watch makes the script now and whenever one of its sources changes, until ctx ends, and tells done each time.
+// Watch builds the script now and whenever one of its sources changes, until ctx ends, and calls
+// done each time.
 func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
 	for ctx.Err() == nil {
 		if err := o.watch(ctx, done); err != nil {
@@ -78,10 +80,11 @@ func Watch(ctx context.Context, o Options, done func(*Result, error)) error {
 	return nil
 }
 
-// pollLock is how often the lock file is looked at, also one that cannot be read because it is being written.
+// pollLock is how often the lock file is checked, even if it is unreadable because it is being
+// written.
 const pollLock = time.Second
 
-// watch returns when ctx ends or when the build has to begin anew, because the lock file changed.
+// watch returns when ctx ends or when the build must restart because the lock file changed.
 func (o Options) watch(ctx context.Context, done func(*Result, error)) error {
 	built, err := o.options()
 	if err != nil {
@@ -163,7 +166,8 @@ func (o Options) options() (*api.BuildOptions, error) {
 	b := &api.BuildOptions{
 		EntryPoints: []string{entry}, Outfile: output, AbsWorkingDir: filepath.Dir(entry),
 		Bundle: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
-		// Plugins have what workers of browsers have, and nothing of Node.js: what packages have for these needs no document either.
+		// Plugins have the globals of browser workers, and nothing of Node.js: the browser variants
+		// of packages need no document either.
 		Platform: api.PlatformBrowser, MainFields: []string{"browser", "module", "main"}, Conditions: []string{"worker", "module"},
 		Define:    map[string]string{"process.env.NODE_ENV": `"production"`},
 		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentInclude,
@@ -184,10 +188,10 @@ func (o Options) options() (*api.BuildOptions, error) {
 	return b, nil
 }
 
-// mainName stands for the script in the place of the entry in messages.
+// mainName is the name of Main in messages.
 const mainName = "(main)"
 
-// modules finds modules that are in no file.
+// modules resolves modules without file.
 func modules(texts map[string]string) api.Plugin {
 	return api.Plugin{Name: "modules", Setup: func(b api.PluginBuild) {
 		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (r api.OnResolveResult, err error) {
@@ -221,7 +225,7 @@ func resultOf(r api.BuildResult) (*Result, error) {
 	return result, nil
 }
 
-// messages are problems as one error.
+// messages joins problems to one error.
 func messages(list []api.Message) error {
 	var all []error
 	for _, m := range list {
@@ -230,7 +234,7 @@ func messages(list []api.Message) error {
 	return errors.Join(all...)
 }
 
-// message is a problem with its place, and what helps.
+// message formats a problem with its position and hints.
 func message(m api.Message) string {
 	var b strings.Builder
 	if l := m.Location; l != nil {

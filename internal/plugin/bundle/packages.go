@@ -20,14 +20,16 @@ import (
 	"example.org/app/internal/plugin/bundle/npm"
 )
 
-// packages are those of a lock file that a script needs. What is imported is known only while the script is made, and esbuild does not
-// look for a file again that it did not find: a build that lacks packages is repeated with them.
+// packages are the packages of a lock file that a script needs. Imports are only known during the
+// build, and esbuild does not retry missing files: a build with missing packages is repeated with
+// them.
 type packages struct {
 	lock *npm.Lock
 	tree *npm.Tree
-	// text is the lock file as it was read.
+	// text is the content of the lock file.
 	text []byte
-	// names replaces the folder of the packages in the script, and sources in its source map, as if they were in node_modules.
+	// names replaces the folder of the packages in the script, and sources in its source map, by
+	// node_modules.
 	names, sources *strings.Replacer
 
 	mu      sync.Mutex
@@ -55,7 +57,7 @@ func (o Options) packages(b *api.BuildOptions) (*packages, error) {
 	return p, nil
 }
 
-// renamed replaces one folder by another, both as they are seen from a third.
+// renamed replaces one folder by another, both relative to a third.
 func renamed(base, from, to string) *strings.Replacer {
 	name := func(dir string) string {
 		if r, err := filepath.Rel(base, dir); err == nil {
@@ -72,7 +74,7 @@ func (p *packages) close() {
 	}
 }
 
-// setup notes which packages are missing.
+// setup records missing packages.
 func (p *packages) setup(b api.PluginBuild) {
 	b.OnResolve(api.OnResolveOptions{Filter: `^[^./]`}, func(a api.OnResolveArgs) (r api.OnResolveResult, err error) {
 		if a.Namespace == modulesNamespace || a.Kind == api.ResolveEntryPoint {
@@ -100,7 +102,8 @@ func (p *packages) setup(b api.PluginBuild) {
 	})
 }
 
-// below returns the path of a folder inside another one, with slashes.
+// below returns the slash-separated path of a folder relative to a parent; the boolean is false if
+// it is not inside.
 func below(parent, dir string) (string, bool) {
 	r, err := filepath.Rel(parent, dir)
 	if err != nil || !filepath.IsLocal(r) {
@@ -109,7 +112,7 @@ func below(parent, dir string) (string, bool) {
 	return filepath.ToSlash(r), true
 }
 
-// need returns the packages that the last build lacked.
+// need returns the missing packages of the last build.
 func (p *packages) need() []string {
 	if p == nil {
 		return nil
@@ -121,7 +124,7 @@ func (p *packages) need() []string {
 	return keys
 }
 
-// changed reports whether the lock file is another one than at first.
+// changed reports whether the lock file has changed.
 func (p *packages) changed() bool {
 	if p == nil {
 		return false
@@ -130,10 +133,10 @@ func (p *packages) changed() bool {
 	return err != nil || !bytes.Equal(text, p.text)
 }
 
-// add gets packages.
+// add adds packages.
 func (p *packages) add(ctx context.Context, keys []string) error { return p.tree.Add(ctx, keys) }
 
-// result is what came of a build, with the names that files of packages have in node_modules.
+// result returns the result of a build, with the names that files of packages have in node_modules.
 func (p *packages) result(built api.BuildResult) (*Result, error) {
 	r, err := resultOf(built)
 	if p == nil {
@@ -159,5 +162,5 @@ func (p *packages) result(built api.BuildResult) (*Result, error) {
 	return r, nil
 }
 
-// mapPrefix stands before the source map in a script.
+// mapPrefix precedes the source map in a script.
 const mapPrefix = "//# sourceMappingURL=data:application/json;base64,"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog keeps the plugins of the whole cluster: their files and versions in SQL, which version is active, and
-// the state that all nodes bring it into. A Catalog also lets its own process follow: it loads, replaces, starts and
-// removes plugins until they are as the database says. It knows nothing of messages between nodes; whoever builds it
-// tells other nodes of a change and asks them for their states.
+// Package catalog manages the plugins of the whole cluster: their files and versions in SQL, which
+// version is active, and the state on all nodes. A Catalog also keeps its own process in line: it
+// loads, replaces, starts and removes plugins until they match the database. It does not
+// communicate with other nodes; its owner notifies them of changes and requests their states.
 package catalog
 
 import (
@@ -23,34 +23,35 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Options are what a Catalog is built from.
+// Options configure a Catalog.
 type Options struct {
 	Store   *store.DB
 	Manager *plugin.Manager
-	// Enabled says whether this process loads plugins of the cluster.
+	// Enabled is true if this process loads plugins of the cluster.
 	Enabled bool
 	// Settings returns the current settings.
 	Settings func() config.Plugin
-	// Granted is told what administrators granted to plugins; nil if they need no grants.
+	// Granted receives the administrators' grants; nil if none are needed.
 	Granted *plugin.Granted
 	Logger  *slog.Logger
 	// NodeIDs are the ids of the nodes of this process.
 	NodeIDs []string
-	// Act runs what the process decides by itself so that it is in the audit trail under the name of an operation, with its
-	// parameters; nil only runs it.
+	// Act runs automatic decisions of the process, and records them in the audit trail under an
+	// operation with its parameters; nil only runs them.
 	Act func(ctx context.Context, operation string, params map[string]any, fn func(context.Context) error) error
-	// Gather returns what all processes of the cluster have seen of rollouts, this one included; nil is this one alone.
+	// Gather returns the rollout figures of all processes of the cluster, including this one; nil
+	// means only this one.
 	Gather func(ctx context.Context) []ProcessEvidence
-	// Leads reports whether this process decides about rollouts by what all have seen; nil is yes.
+	// Leads reports whether this process decides about rollouts by all figures; nil means yes.
 	Leads func() bool
-	// Changed tells other nodes of a change that was made here. It may be nil.
+	// Changed notifies other nodes of a change by this one. It may be nil.
 	Changed func()
-	// Retry is how long a node waits after the nth attempt to load a plugin that failed; nil is with back-off, at most a
-	// minute.
+	// Retry returns the pause after the n-th failed attempt to load a plugin; nil means back-off,
+	// at most a minute.
 	Retry func(n int) time.Duration
 }
 
-// A Catalog has the plugins of the cluster as one process sees them.
+// A Catalog contains the plugins of the cluster as known to one process.
 type Catalog struct {
 	Rollouts *Rollouts
 
@@ -61,10 +62,10 @@ type Catalog struct {
 	workers sync.WaitGroup
 
 	mu sync.Mutex
-	// seen is the counter of the store that entries belong to; -1 before the first read.
+	// seen is the store's counter for the entries; -1 before the first read.
 	seen    int64
 	entries map[string]*entry
-	// booting says that the server starts: calls of plugins that are not up yet fail.
+	// booting is true during the start of the server: calls of plugins that have not started fail.
 	booting bool
 	// moved is closed and replaced when an entry changes.
 	moved chan struct{}
@@ -74,19 +75,20 @@ type Catalog struct {
 type Plugin struct {
 	store.ClusterPlugin
 	Active store.PluginVersion
-	// Rollout is that of another version that some nodes run instead of the active one, or beside it; nil if there is none.
+	// Rollout is the rollout of another version that some nodes run instead of the active one, or
+	// beside it; nil if there is none.
 	Rollout *store.PluginRollout
 	trial   store.PluginVersion
 	// mine is the version that this process runs.
 	mine store.PluginVersion
-	// beside says that this process runs trial beside it, for some users.
+	// beside is true if this process runs trial beside it, for some users.
 	beside bool
 }
 
-// servers are the roles that the plugin is for.
+// servers returns the roles of the plugin.
 func (p *Plugin) servers() []role.Role { return rolesOf(p.mine) }
 
-// rolesOf are the roles that a version is for.
+// rolesOf returns the roles of a version.
 func rolesOf(v store.PluginVersion) (roles []role.Role) {
 	for _, name := range v.Servers {
 		roles = append(roles, role.Role(name))
@@ -102,7 +104,7 @@ func New(o Options) *Catalog {
 	return c
 }
 
-// Find returns the plugins of the cluster with the ids, in their order; without ids it is all.
+// Find returns the plugins of the cluster with the ids, or all without ids, in order.
 func (c *Catalog) Find(ctx context.Context, ids ...string) (list []Plugin, err error) {
 	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		list, err = c.find(ctx, r)
@@ -114,8 +116,8 @@ func (c *Catalog) Find(ctx context.Context, ids ...string) (list []Plugin, err e
 	return list, err
 }
 
-// Known returns the plugins of the cluster as this process knows them, in their order, after a short look whether there
-// is something new: it works while the store does not.
+// Known returns the plugins of the cluster as known to this process, in order, after a short check
+// for changes: it works without the store.
 func (c *Catalog) Known(ctx context.Context) (list []Plugin) {
 	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
 	defer cancel()
@@ -133,7 +135,7 @@ func (c *Catalog) Known(ctx context.Context) (list []Plugin) {
 	return list
 }
 
-// knownTimeout bounds the look of Known.
+// knownTimeout bounds the check of Known.
 const knownTimeout = time.Second
 
 // find reads all plugins with their active versions.
@@ -156,7 +158,8 @@ func (c *Catalog) find(ctx context.Context, r store.Reader) ([]Plugin, error) {
 	return list, c.addRollouts(ctx, r, list)
 }
 
-// Versions returns the versions of the plugins with the ids, each plugin's newest first; without ids it is those of all.
+// Versions returns the versions of the plugins with the ids, or of all without ids, each plugin's
+// newest first.
 func (c *Catalog) Versions(ctx context.Context, ids ...string) (list []store.PluginVersion, err error) {
 	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		list, err = store.FindPluginVersions(ctx, r, ids...)
@@ -165,7 +168,7 @@ func (c *Catalog) Versions(ctx context.Context, ids ...string) (list []store.Plu
 	return list, err
 }
 
-// current returns a plugin in a transaction. One that does not exist is ResourceNotFound.
+// current returns a plugin in a transaction, or the error ResourceNotFound.
 func current(ctx context.Context, tx store.Tx, id string) (store.ClusterPlugin, error) {
 	found, err := store.FindClusterPlugins(ctx, tx, id)
 	if err == nil && len(found) == 0 {
@@ -177,17 +180,17 @@ func current(ctx context.Context, tx store.Tx, id string) (store.ClusterPlugin, 
 	return found[0], nil
 }
 
-// A Change is asked for by an administrator.
+// A Change describes the request of an administrator.
 type Change struct {
 	AdminID int64
-	// IfRevision refuses the change when the plugin is at another revision.
+	// IfRevision makes the change fail if the plugin's revision differs.
 	IfRevision *int64
 }
 
-// preconditionFailed is the HTTP status of a change that somebody else's change overtook.
+// preconditionFailed is the HTTP status of a conflicting change.
 const preconditionFailed = 412
 
-// check refuses a change that was meant for another revision.
+// check returns an error if the change was meant for another revision.
 func (c Change) check(p store.ClusterPlugin) error {
 	if c.IfRevision == nil || *c.IfRevision == p.Revision {
 		return nil
@@ -198,14 +201,14 @@ func (c Change) check(p store.ClusterPlugin) error {
 	}
 }
 
-// apply stamps a plugin with the change and stores it.
+// apply sets the author of a plugin's change and stores it.
 func (c Change) apply(ctx context.Context, tx store.Tx, p store.ClusterPlugin) (changed bool, err error) {
 	p.Revision, p.AdminID, p.ChangeDate = p.Revision+1, c.AdminID, time.Now()
 	return store.UpdateClusterPlugin(ctx, tx, p)
 }
 
-// Activate makes a version the active one. It reports whether another one was active before, and returns when this
-// process follows, or cannot.
+// Activate activates a version and reports whether another one was active before. It returns when
+// this process has applied it, or cannot.
 func (c *Catalog) Activate(ctx context.Context, id string, number int64, by Change) (changed bool, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, id)
@@ -236,8 +239,8 @@ func (c *Catalog) Activate(ctx context.Context, id string, number int64, by Chan
 	return changed, nil
 }
 
-// steps has the status that a hook leads to from each status. Unlike a single extension, a plugin of the cluster can be
-// started again after it was stopped: nodes load it anew.
+// steps maps statuses and hooks to the resulting status. Unlike a single extension, a cluster
+// plugin can be started again after it was stopped: nodes reload it.
 var steps = map[plugin.Hook]map[plugin.State]plugin.State{
 	plugin.Start:  {plugin.Loaded: plugin.Started, plugin.Started: plugin.Started, plugin.Stopped: plugin.Started},
 	plugin.Pause:  {plugin.Started: plugin.Paused, plugin.Paused: plugin.Paused},
@@ -245,8 +248,8 @@ var steps = map[plugin.Hook]map[plugin.State]plugin.State{
 	plugin.Stop:   {plugin.Loaded: plugin.Stopped, plugin.Started: plugin.Stopped, plugin.Paused: plugin.Stopped, plugin.Stopped: plugin.Stopped},
 }
 
-// Do leads a plugin into another state on all nodes. It reports whether it was in another one before, and returns when
-// this process follows, or cannot.
+// Do changes the state of a plugin on all nodes and reports whether it was different before. It
+// returns when this process has applied it, or cannot.
 func (c *Catalog) Do(ctx context.Context, id string, h plugin.Hook, by Change) (changed bool, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, id)
@@ -287,7 +290,8 @@ func (c *Catalog) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// RemoveVersions forgets versions of a plugin and returns how many there were. The active one is refused.
+// RemoveVersions deletes versions of a plugin and returns how many there were. The active one is an
+// error.
 func (c *Catalog) RemoveVersions(ctx context.Context, id string, numbers ...int64) (n int64, err error) {
 	err = c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		p, err := current(ctx, tx, id)
@@ -309,7 +313,7 @@ func (c *Catalog) RemoveVersions(ctx context.Context, id string, numbers ...int6
 // write runs a change in a transaction that other nodes notice.
 func (c *Catalog) write(ctx context.Context, fn store.WriteFunc) error {
 	return c.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		// First, so that changes of two administrators come one after the other.
+		// First, so that concurrent changes are serialised.
 		if err := store.BumpRevision(ctx, tx, store.RevisionPlugin); err != nil {
 			return err
 		}
@@ -317,7 +321,7 @@ func (c *Catalog) write(ctx context.Context, fn store.WriteFunc) error {
 	})
 }
 
-// follow tells other nodes of a change and waits until this process follows, or cannot.
+// follow notifies other nodes of a change and waits until this process has applied it, or cannot.
 func (c *Catalog) follow(ctx context.Context, ids ...string) {
 	if c.opts.Changed != nil {
 		c.opts.Changed()
@@ -329,10 +333,11 @@ func (c *Catalog) follow(ctx context.Context, ids ...string) {
 	c.settle(ctx, ids...)
 }
 
-// cleanAge is how old a file must be that no version refers to before it is deleted: an upload may be under way.
+// cleanAge is the minimum age of an unreferenced file before it is deleted, because an upload may
+// be in progress.
 const cleanAge = 24 * time.Hour
 
-// Clean deletes files that no version refers to and returns how many there were.
+// Clean deletes unreferenced files and returns how many there were.
 func (c *Catalog) Clean(ctx context.Context, db store.Writer) (n int64, err error) {
 	err = db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = store.DeletePluginFiles(ctx, tx, time.Now().Add(-cleanAge))
@@ -341,7 +346,7 @@ func (c *Catalog) Clean(ctx context.Context, db store.Writer) (n int64, err erro
 	return n, err
 }
 
-// Stop ends what the process does for plugins of the cluster and waits for it until ctx ends. The plugins stay.
+// Stop stops applying changes and waits for running work until ctx ends. The plugins stay.
 func (c *Catalog) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.cancel() // No worker begins from now on.

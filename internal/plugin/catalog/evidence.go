@@ -13,19 +13,20 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Evidence is what one process has seen of a rollout.
+// Evidence contains one process's figures of a rollout.
 type Evidence struct {
 	RolloutID int64 `json:"rolloutId"`
-	// Step is when the step began that it belongs to.
+	// Step is the start of the step that it belongs to.
 	Step time.Time `json:"step"`
-	// Runs says that the process runs the version; it should, but cannot yet, otherwise.
+	// Runs is true if the process runs the version; otherwise it should, but cannot yet.
 	Runs bool `json:"runs"`
-	// Whole is what came since the step began, and Recent what came in the last seconds.
+	// Whole covers the whole step, and Recent the last seconds.
 	Whole  Comparison `json:"whole"`
 	Recent Comparison `json:"recent"`
 }
 
-// A Comparison is what the active version and the candidate did. Of a rollout by nodes only that of the candidate is known.
+// A Comparison contains the figures of the active version and the candidate. Of a rollout by nodes
+// only the candidate's are known.
 type Comparison struct {
 	Active    plugin.Reading      `json:"active"`
 	Candidate plugin.Reading      `json:"candidate"`
@@ -40,12 +41,12 @@ func (c Comparison) plus(other Comparison) Comparison {
 	return Comparison{c.Active.Plus(other.Active), c.Candidate.Plus(other.Candidate), c.Shadow.Plus(other.Shadow)}
 }
 
-// ProcessEvidence is what one process of the cluster has seen of all rollouts.
+// ProcessEvidence contains one process's figures of all rollouts.
 type ProcessEvidence struct {
 	NodeIDs  []string
 	Roles    []role.Role
 	Evidence []Evidence
-	// Err is why the process did not answer; nil if it did.
+	// Err is why the process did not respond; nil if it did.
 	Err error
 }
 
@@ -56,7 +57,7 @@ func (p *ProcessEvidence) concerns(r *store.PluginRollout, v store.PluginVersion
 	return named && (len(servers) == 0 || slices.ContainsFunc(p.Roles, func(r role.Role) bool { return slices.Contains(servers, r) }))
 }
 
-// name is the id of its first node.
+// name returns the id of its first node.
 func (p *ProcessEvidence) name() string {
 	if len(p.NodeIDs) == 0 {
 		return ""
@@ -64,11 +65,11 @@ func (p *ProcessEvidence) name() string {
 	return p.NodeIDs[0]
 }
 
-// Evidence returns what this process has seen of rollouts that have not ended.
+// Evidence returns this process's figures of open rollouts.
 func (o *Rollouts) Evidence() (list []Evidence) {
 	o.catalog.mu.Lock()
 	defer o.catalog.mu.Unlock()
-	_ = o.look(time.Now()) // What fails is for the next judgement.
+	_ = o.look(time.Now()) // The next judgement handles failures.
 	for _, e := range o.catalog.entries {
 		if e.evidence != nil {
 			list = append(list, *e.evidence)
@@ -86,16 +87,16 @@ func (o *Rollouts) gather(ctx context.Context) []ProcessEvidence {
 	return o.catalog.opts.Gather(ctx)
 }
 
-// findings are what all processes together have seen of a step of a rollout.
+// findings are the sums of all processes for a step of a rollout.
 type findings struct {
 	whole, recent Comparison
-	// nodeIDs has one node of each process that has seen something.
+	// nodeIDs has one node of each process with figures.
 	nodeIDs []string
-	// complete says that all processes that should run the version do, and answered.
+	// complete is true if all processes that should run the version do, and responded.
 	complete bool
 }
 
-// sum puts together what processes have seen of a rollout.
+// sum adds up the figures of a rollout.
 func sum(list []ProcessEvidence, r *store.PluginRollout, v store.PluginVersion) findings {
 	f := findings{complete: true}
 	for i := range list {
@@ -117,10 +118,11 @@ func sum(list []ProcessEvidence, r *store.PluginRollout, v store.PluginVersion) 
 	return f
 }
 
-// figuresTimeout bounds how long the end of a rollout waits for nodes that do not answer.
+// figuresTimeout is how long the end of a rollout waits for unresponsive nodes.
 const figuresTimeout = 500 * time.Millisecond
 
-// figures returns what all nodes have seen of the step of a rollout that is under way; nil if none has seen anything.
+// figures returns the figures of all nodes for the current step of a rollout; nil if there are
+// none.
 func (o *Rollouts) figures(ctx context.Context, id int64) *store.RolloutFigures {
 	ctx, cancel := context.WithTimeout(ctx, figuresTimeout)
 	defer cancel()

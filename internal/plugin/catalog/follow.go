@@ -14,27 +14,28 @@ import (
 	"example.org/app/internal/store"
 )
 
-// An entry is a plugin of the cluster as this process follows it.
+// An entry is a plugin of the cluster with its state in this process.
 type entry struct {
-	// want is what the store says; nil means that the plugin was removed.
+	// want is the state in the store; nil means that the plugin was removed.
 	want *Plugin
-	// busy says that a worker brings the process in line.
+	// busy is true while a worker applies the entry.
 	busy bool
-	// tried is the counter of the store that the process is in line with, or could not be brought in line with.
+	// tried is the store's counter up to which the entry was applied, or failed to be.
 	tried int64
-	// failure is why the last attempt failed, "" if it did not; attempts counts failures in a row, and next is when to try
-	// again.
+	// failure is why the last attempt failed, or ""; attempts counts successive failures, and next
+	// is the time of the next attempt.
 	failure  string
 	failed   action // what was attempted
-	waits    bool   // for grants, which is the failure
+	waits    bool   // the failure is that it waits for grants
 	attempts int
 	next     time.Time
-	// watch is what was seen of the version of a rollout, and evidence what it comes to; nil if this process takes no part.
+	// watch contains the observations of a rollout's version, and evidence its figures; nil if this
+	// process does not take part.
 	watch    watch
 	evidence *Evidence
 }
 
-// An action brings the process in line with an entry.
+// An action applies an entry.
 type action int
 
 const (
@@ -42,15 +43,15 @@ const (
 	remove
 	load
 	lead
-	// try loads the candidate of a rollout, resplit changes its users, promote lets it take the place of the active version,
-	// and endTrial ends it.
+	// try loads the candidate of a rollout, resplit changes its users, promote makes it the active
+	// version, and endTrial ends it.
 	try
 	resplit
 	promote
 	endTrial
 )
 
-// Refresh reads what changed and begins to follow. It costs one cheap read when there is nothing new.
+// Refresh reads changes and starts applying them. Without changes it costs one cheap read.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	counter, err := c.opts.Store.Revision(ctx, store.RevisionPlugin)
 	if err != nil {
@@ -75,12 +76,12 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// accept notes what the store says.
+// accept takes over the state of the store.
 func (c *Catalog) accept(counter int64, list []Plugin, granted map[string]plugin.Grants) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if counter <= c.seen {
-		return // Somebody else was faster.
+		return // Another goroutine was faster.
 	}
 	c.seen = counter
 	if c.opts.Granted != nil {
@@ -89,7 +90,7 @@ func (c *Catalog) accept(counter int64, list []Plugin, granted map[string]plugin
 	before := map[string]*Plugin{}
 	for id, e := range c.entries {
 		before[id], e.want = e.want, nil
-		e.attempts, e.next = 0, time.Time{} // What failed may have been mended.
+		e.attempts, e.next = 0, time.Time{} // The cause of the failure may have been removed.
 	}
 	for _, p := range list {
 		e := c.entries[p.ID]
@@ -104,7 +105,7 @@ func (c *Catalog) accept(counter int64, list []Plugin, granted map[string]plugin
 	}
 }
 
-// reconcile starts workers for the entries that the process is not in line with.
+// reconcile starts workers for the entries that must be applied.
 func (c *Catalog) reconcile() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,13 +131,13 @@ func (c *Catalog) reconcile() {
 	c.move()
 }
 
-// move tells those who wait that entries changed. The lock is held.
+// move signals that entries changed. The lock is held.
 func (c *Catalog) move() {
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
-// due says what is to be done for an entry.
+// due returns the next action for an entry.
 func (c *Catalog) due(id string, want *Plugin) action {
 	p, loaded := c.opts.Manager.Find(id)
 	candidate, split, trying := c.opts.Manager.Trials.Find(id)
@@ -148,7 +149,7 @@ func (c *Catalog) due(id string, want *Plugin) action {
 		}
 		return none
 	case loaded && !shared && !trying:
-		return none // What the node has of its own counts.
+		return none // The node's own plugin takes precedence.
 	case loaded && !shared:
 		return endTrial
 	case shared && !want.is(p) && trying && !split.Shadow && want.is(candidate) && healthy(candidate):
@@ -169,16 +170,16 @@ func (c *Catalog) due(id string, want *Plugin) action {
 	return none
 }
 
-// wantsTrial reports whether this process runs the version of a rollout beside the active one. It does only while the
-// plugin is started.
+// wantsTrial reports whether this process runs the version of a rollout beside the active one,
+// which it does only while the plugin is started.
 func (p *Plugin) wantsTrial() bool { return p.beside && p.Status == string(plugin.Started) }
 
-// split says which users the version of a rollout is for.
+// split returns the users of a rollout's version.
 func (p *Plugin) split() plugin.Split {
 	return plugin.Split{Percentage: int(p.Rollout.Percentage), UserIDs: p.Rollout.UserIDs, Shadow: p.Rollout.Mode == store.RolloutShadow}
 }
 
-// rolloutID is the id of the rollout; 0 if there is none.
+// rolloutID returns the id of the rollout; 0 if there is none.
 func (p *Plugin) rolloutID() int64 {
 	if p.Rollout == nil {
 		return 0
@@ -195,41 +196,41 @@ func healthy(p *plugin.Plugin) bool {
 // loads reports whether this process loads the plugin.
 func (c *Catalog) loads(p *Plugin) bool { return c.opts.Enabled && c.opts.Manager.Fits(p.servers()) }
 
-// is reports whether a plugin that is loaded is the version that this process runs.
+// is reports whether a loaded plugin is the version that this process should run.
 func (p *Plugin) is(loaded *plugin.Plugin) bool { return runs(loaded, p.mine) }
 
-// runs reports whether a plugin that is loaded is a version of the cluster.
+// runs reports whether a loaded plugin is a version of the cluster.
 func runs(loaded *plugin.Plugin, v store.PluginVersion) bool {
 	s := loaded.Shared()
 	return s != nil && s.Number == v.Number && s.UploadDate.Equal(v.UploadDate) && loaded.Digest == v.Digest
 }
 
-// inState reports whether the extensions of a plugin are where they should be. One that cannot run although it should is
-// looked after by the manager.
+// inState reports whether the extensions of a plugin are in the wanted state. The manager restores
+// those that should run and cannot.
 func inState(p *plugin.Plugin, want plugin.State) bool {
 	if want == plugin.Loaded {
-		return true // It came with a state that is further.
+		return true // It came with a further state.
 	}
 	return !slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool {
 		return e.State != want && (e.Quarantine == "" || want == plugin.Stopped)
 	})
 }
 
-// work brings the process in line with one entry.
+// work applies one entry.
 func (c *Catalog) work(id string, what action, want *Plugin, counter int64) {
 	err := c.do(c.ctx, id, what, want)
 	c.note(id, what, counter, err)
 	c.reconcile() // The store may have changed meanwhile.
 }
 
-// note keeps how the work for an entry ended.
+// note records the result of the work for an entry.
 func (c *Catalog) note(id string, what action, counter int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[id]
 	e.busy, e.failure, e.failed = false, "", what
 	if err != nil {
-		e.tried = counter // Otherwise it has when nothing more is to be done for the entry.
+		e.tried = counter // Otherwise it does when there is no further action.
 	}
 	_, e.waits = errors.AsType[*plugin.WaitingError](err)
 	if err != nil && c.ctx.Err() == nil {
@@ -239,7 +240,7 @@ func (c *Catalog) note(id string, what action, counter int64, err error) {
 		}
 		switch {
 		case e.attempts > 0:
-		case e.waits: // That is up to an administrator.
+		case e.waits: // An administrator must act.
 			c.opts.Logger.Warn("a plugin of the cluster waits for a grant", "plugin", id, "error", err)
 		default:
 			c.opts.Logger.Error("a plugin of the cluster could not be brought into line", "plugin", id, "error", err)
@@ -250,7 +251,7 @@ func (c *Catalog) note(id string, what action, counter int64, err error) {
 	c.move()
 }
 
-// pause is how long to wait after the nth failure. What failed because of the store is tried again soon.
+// pause returns the pause after the n-th failure. Failures of the store are retried soon.
 func (c *Catalog) pause(n int, refused bool) time.Duration {
 	switch {
 	case c.opts.Retry != nil:
@@ -261,7 +262,7 @@ func (c *Catalog) pause(n int, refused bool) time.Duration {
 	return min(time.Second<<min(n, 10), time.Minute)
 }
 
-// do carries out an action. Replacing a plugin loses no call: see plugin.Manager.Replace.
+// do executes an action. Replacing a plugin loses no call: see plugin.Manager.Replace.
 func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) error {
 	m := c.opts.Manager
 	switch what {
@@ -273,7 +274,7 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 	case lead:
 		p, ok := m.Find(id)
 		if !ok || p.Shared() == nil {
-			return nil // Somebody else was faster.
+			return nil // Another goroutine was faster.
 		}
 		return c.lead(ctx, p, plugin.State(want.Status))
 	case endTrial:
@@ -297,7 +298,7 @@ func (c *Catalog) do(ctx context.Context, id string, what action, want *Plugin) 
 		return err
 	}
 	if want.Status == string(plugin.Loaded) && c.isAhead(id) {
-		// The plugin was removed and added again, and the node missed that.
+		// The plugin was removed and added again, unnoticed by the node.
 		if err := c.do(ctx, id, remove, nil); err != nil {
 			return err
 		}
@@ -323,20 +324,20 @@ func (c *Catalog) source(ctx context.Context, want *Plugin, v store.PluginVersio
 	}, err
 }
 
-// isAhead reports whether the node has a plugin of the cluster whose extensions were started.
+// isAhead reports whether the node has a cluster plugin whose extensions were started.
 func (c *Catalog) isAhead(id string) bool {
 	p, ok := c.opts.Manager.Find(id)
 	return ok && p.Shared() != nil && slices.ContainsFunc(p.Extensions(), func(e plugin.ExtensionInfo) bool { return e.State != plugin.Loaded })
 }
 
-// hooks lead to a state from any other that a plugin of the cluster can be in.
+// hooks are the hooks that lead to a state from any other of a cluster plugin.
 var hooks = map[plugin.State][]plugin.Hook{
 	plugin.Started: {plugin.Start, plugin.Resume},
 	plugin.Paused:  {plugin.Start, plugin.Pause},
 	plugin.Stopped: {plugin.Stop},
 }
 
-// lead brings the extensions of a plugin into a state.
+// lead brings the extensions of a plugin to a state.
 func (c *Catalog) lead(ctx context.Context, p *plugin.Plugin, state plugin.State) (err error) {
 	if inState(p, state) {
 		return nil
@@ -353,14 +354,14 @@ func (c *Catalog) lead(ctx context.Context, p *plugin.Plugin, state plugin.State
 	}
 	switch {
 	case inState(p, state):
-		return nil // The manager tries again what could not be started.
+		return nil // The manager retries failed starts.
 	case err == nil:
 		return apierr.New(apierr.IllegalArgument, "an extension of plugin %q cannot become %s", p.ID, state)
 	}
 	return err
 }
 
-// settle waits until the process follows what the store says of plugins, or could not.
+// settle waits until the process has applied the state of plugins, or failed.
 func (c *Catalog) settle(ctx context.Context, ids ...string) {
 	c.mu.Lock()
 	counter := c.seen
@@ -386,8 +387,8 @@ func (c *Catalog) settle(ctx context.Context, ids ...string) {
 	}
 }
 
-// Start loads the plugins of the cluster when the server starts, and starts those that are started. The error joins
-// those of single plugins.
+// Start loads the plugins of the cluster at the start of the server, and starts those that should
+// run. The error joins those of single plugins.
 func (c *Catalog) Start(ctx context.Context) error {
 	c.mu.Lock()
 	c.booting = true
@@ -418,7 +419,7 @@ func (c *Catalog) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ids are the plugins that the process knows of.
+// ids returns the known plugins.
 func (c *Catalog) ids() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -429,7 +430,7 @@ func (c *Catalog) ids() (ids []string) {
 	return ids
 }
 
-// Loading returns the plugins that the process still loads or starts.
+// Loading returns the plugins that are being loaded or started.
 func (c *Catalog) Loading() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -442,10 +443,10 @@ func (c *Catalog) Loading() (ids []string) {
 	return ids
 }
 
-// pollInterval bounds how long a change made by another node stays unseen when nobody tells of it.
+// pollInterval bounds the delay until a change of another node is visible without a notification.
 const pollInterval = time.Second
 
-// Run follows changes made by other nodes until ctx ends.
+// Run follows changes of other nodes until ctx ends.
 func (c *Catalog) Run(ctx context.Context) error {
 	return store.Watch(ctx, pollInterval, c.opts.Logger, "plugins of the cluster", func(ctx context.Context) error {
 		if err := c.Refresh(ctx); err != nil {

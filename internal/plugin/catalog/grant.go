@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// ReadGrants reads what administrators granted to plugins, if nobody has yet.
+// ReadGrants reads the administrators' grants unless they were read.
 func (c *Catalog) ReadGrants(ctx context.Context) error {
 	byID, err := c.granted(ctx)
 	c.mu.Lock()
@@ -23,7 +23,7 @@ func (c *Catalog) ReadGrants(ctx context.Context) error {
 	return err
 }
 
-// granted reads what administrators granted to plugins, by the ids of the plugins. It reads nothing if they need no grants.
+// granted reads the administrators' grants by plugin id, if they are needed.
 func (c *Catalog) granted(ctx context.Context) (map[string]plugin.Grants, error) {
 	if c.opts.Granted == nil {
 		return nil, nil
@@ -43,7 +43,7 @@ func (c *Catalog) granted(ctx context.Context) (map[string]plugin.Grants, error)
 	return byID, nil
 }
 
-// Grants returns what is granted to the plugins with the ids; without ids it is all.
+// Grants returns the grants of the plugins with the ids, or all without ids.
 func (c *Catalog) Grants(ctx context.Context, ids ...string) (list []store.PluginGrant, err error) {
 	err = c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		list, err = store.FindPluginGrants(ctx, r, ids...)
@@ -56,12 +56,13 @@ func (c *Catalog) Grants(ctx context.Context, ids ...string) (list []store.Plugi
 type Granting struct {
 	PluginID string
 	plugin.Grants
-	// Add adds it to what is granted already; else it takes the place of that.
+	// Add merges it into existing grants; otherwise it replaces them.
 	Add bool
 	Change
 }
 
-// Grant changes what is granted to plugins, all or nothing. It returns when this process follows, or cannot.
+// Grant changes the grants of plugins, all or nothing. It returns when this process has applied it,
+// or cannot.
 func (c *Catalog) Grant(ctx context.Context, list ...Granting) error {
 	ids := make([]string, len(list))
 	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -80,7 +81,7 @@ func (c *Catalog) Grant(ctx context.Context, list ...Granting) error {
 	return nil
 }
 
-// apply stores what is granted to one plugin.
+// apply stores the grants of one plugin.
 func (g Granting) apply(ctx context.Context, tx store.Tx) error {
 	found, err := store.FindPluginGrants(ctx, tx, g.PluginID)
 	if err != nil {

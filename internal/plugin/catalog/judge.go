@@ -12,13 +12,13 @@ import (
 	"example.org/app/internal/store"
 )
 
-// judge ends rollouts. Each process rolls back what it sees fail, and the one that leads what fails on all of them together;
-// only that one promotes.
+// judge ends rollouts. Each process rolls back what fails on it, and the leader what fails on all
+// of them together; only the leader promotes.
 func (o *Rollouts) judge(ctx context.Context) error {
 	return errors.Join(o.judgeOwn(ctx), o.judgeAll(ctx))
 }
 
-// judgeOwn rolls back what this process sees fail.
+// judgeOwn rolls back what fails on this process.
 func (o *Rollouts) judgeOwn(ctx context.Context) error {
 	verdicts := map[int64]verdict{}
 	o.catalog.mu.Lock()
@@ -31,7 +31,8 @@ func (o *Rollouts) judgeOwn(ctx context.Context) error {
 	return o.concludeAll(ctx, verdicts)
 }
 
-// look notes what this process sees of rollouts, and says of those that fail why. The lock is held.
+// look records this process's observations of rollouts, and returns those that fail with the
+// reason. The lock is held.
 func (o *Rollouts) look(now time.Time) map[*store.PluginRollout]string {
 	reasons := map[*store.PluginRollout]string{}
 	for id, e := range o.catalog.entries {
@@ -51,13 +52,14 @@ func (o *Rollouts) look(now time.Time) map[*store.PluginRollout]string {
 	return reasons
 }
 
-// conflicts reports whether the node has a plugin of its own with the id, which counts.
+// conflicts reports whether the node has its own plugin with the id, which takes precedence.
 func (o *Rollouts) conflicts(id string) bool {
 	p, ok := o.catalog.opts.Manager.Find(id)
 	return ok && p.Shared() == nil
 }
 
-// observe completes the evidence of an entry, and says why the rollout must end; "" if it need not. The lock is held.
+// observe updates the figures of an entry, and returns why the rollout must end; "" if it need not.
+// The lock is held.
 func (o *Rollouts) observe(id string, e *entry, now time.Time) (reason string) {
 	if e.failure != "" && (!e.want.beside || e.failed == try) {
 		return e.failure
@@ -86,7 +88,7 @@ func (o *Rollouts) observe(id string, e *entry, now time.Time) (reason string) {
 	return worse(e.want.Rollout, e.evidence.Whole, e.evidence.Recent)
 }
 
-// judgeAll ends rollouts by what all processes have seen, if this one leads.
+// judgeAll ends rollouts by the figures of all processes, if this one leads.
 func (o *Rollouts) judgeAll(ctx context.Context) error {
 	if o.catalog.opts.Leads != nil && !o.catalog.opts.Leads() {
 		return nil
@@ -112,7 +114,7 @@ func (o *Rollouts) judgeAll(ctx context.Context) error {
 	return o.concludeAll(ctx, verdicts)
 }
 
-// verdict decides about the rollout of a plugin by what all processes have seen.
+// verdict decides about the rollout of a plugin by the figures of all processes.
 func (p *Plugin) verdict(f findings, now time.Time) verdict {
 	r := p.Rollout
 	if len(f.nodeIDs) == 0 {
@@ -136,8 +138,8 @@ func (p *Plugin) verdict(f findings, now time.Time) verdict {
 		whole.Candidate.Failed, whole.Candidate.Calls, whole.Candidate.Refused, whole.Active.Failed, whole.Active.Calls, whole.Active.Refused)
 }
 
-// worse says in what the candidate did worse than a rollout allows, since the step began or in the last seconds; "" if in
-// nothing.
+// worse returns in what the candidate did worse than a rollout allows, in the whole step or the
+// last seconds; "" if in nothing.
 func worse(r *store.PluginRollout, whole, last Comparison) string {
 	if reason := last.worse(r); reason != "" {
 		return fmt.Sprintf("in the last %s %s", recent, reason)
@@ -145,14 +147,14 @@ func worse(r *store.PluginRollout, whole, last Comparison) string {
 	return whole.worse(r)
 }
 
-// A verdict is how a rollout ends, or that its next step begins; a status of "" is not yet.
+// A verdict is the end or the next step of a rollout; a status of "" means neither.
 type verdict struct {
 	status, operation, reason string
-	// step is when the step began that it is about; zero if it is about all of them.
+	// step is the start of the judged step; zero if it covers all of them.
 	step time.Time
 }
 
-// The operations in the audit trail by which nodes end rollouts.
+// The operations in the audit trail for automatic ends of rollouts.
 const (
 	operationPromote  = "promotePluginRollout"
 	operationRollBack = "rollBackPluginRollout"
@@ -166,10 +168,10 @@ func (o *Rollouts) concludeAll(ctx context.Context, verdicts map[int64]verdict) 
 	return errors.Join(errs...)
 }
 
-// conclude ends a rollout or begins its next step, unless somebody else was faster.
+// conclude ends a rollout or begins its next step, unless that was done concurrently.
 func (o *Rollouts) conclude(ctx context.Context, id int64, v verdict) error {
 	isOpen, pluginID := false, ""
-	// What was seen of a step counts for that one only.
+	// Figures of a step count only for that one.
 	holds := func(r store.PluginRollout) bool {
 		return r.Status == RolloutRunning && (v.step.IsZero() || v.step.Equal(r.StepDate))
 	}
@@ -205,7 +207,7 @@ func (o *Rollouts) conclude(ctx context.Context, id int64, v verdict) error {
 			return fmt.Errorf("end rollout %d: %w", id, err)
 		}
 		switch {
-		case !isOpen: // Somebody else was faster.
+		case !isOpen: // Another node was faster.
 		case r.EndDate == nil:
 			o.catalog.opts.Logger.Info("a rollout goes on", "plugin", r.PluginID, "rollout", id, "percentage", r.Percentage, "reason", v.reason)
 		default:

@@ -14,39 +14,40 @@ import (
 	"example.org/app/internal/store"
 )
 
-// A Publication is plugins that an administrator adds to the cluster.
+// A Publication is a set of plugins that an administrator adds to the cluster.
 type Publication struct {
 	Uploads []plugin.Upload
-	// Replace lets plugins be new versions of those with the same ids.
+	// Replace allows plugins to be new versions of existing ones.
 	Replace bool
-	// DryRun loads and checks only.
+	// DryRun only loads and checks.
 	DryRun bool
-	// Inactive leaves the version that is active as it is.
+	// Inactive does not change the active version.
 	Inactive bool
 	Change
 }
 
-// Published is what became of one plugin.
+// Published is the result for one plugin.
 type Published struct {
-	// Plugin cannot be called. It is nil if the upload is none.
+	// Plugin cannot be called. It is nil if the upload is no plugin.
 	*plugin.Plugin
 	// Number is that of the version.
 	Number int64
-	// Replaced says that the cluster had another version.
+	// Replaced is true if the cluster had another version.
 	Replaced bool
 }
 
-// candidate is a plugin that is to be published.
+// candidate is a plugin to be published.
 type candidate struct {
 	Published
 	upload plugin.Upload
 	name   string
 }
 
-// Publish adds plugins to the cluster, all or none. They are in the state Loaded, or in that of the version that they
-// replace. A plugin whose file is the active version already is left as it is, and one whose file is an older version makes that
-// version active again. Publish returns when this process follows, or cannot. Errors have the positions of the
-// uploads; they are nil if all were published, and never with DryRun.
+// Publish adds plugins to the cluster, all or none. They are in the state Loaded, or in that of the
+// version that they replace. If a plugin's file is the active version, nothing changes; if it is an
+// older version, that is activated again. Publish returns when this process has applied it, or
+// cannot. Errors have the positions of the uploads; nil if all were published, and never with
+// DryRun.
 func (c *Catalog) Publish(ctx context.Context, p Publication) ([]Published, []error) {
 	list, errs := make([]candidate, len(p.Uploads)), make([]error, len(p.Uploads))
 	failed := false
@@ -64,7 +65,7 @@ func (c *Catalog) Publish(ctx context.Context, p Publication) ([]Published, []er
 		return published(list), errs
 	}
 	if !failed {
-		// Whoever may not is told before much is stored.
+		// Report missing permissions before much is stored.
 		failed = c.checkAll(ctx, p, list, errs)
 	}
 	if failed {
@@ -105,7 +106,7 @@ func published(list []candidate) []Published {
 	return all
 }
 
-// inspect loads an upload to learn what it is.
+// inspect loads an upload to read its description.
 func (c *Catalog) inspect(ctx context.Context, u plugin.Upload, dry bool) (candidate, error) {
 	src, err := u.Source()
 	if err == nil && len(u.Data) > plugin.MaxFile {
@@ -125,7 +126,7 @@ func (c *Catalog) inspect(ctx context.Context, u plugin.Upload, dry bool) (candi
 	return candidate{Published: Published{Plugin: p}, upload: u, name: src.Name}, err
 }
 
-// checkAll looks for reasons to refuse plugins that are sound, and reports whether there are any.
+// checkAll looks for reasons to refuse valid plugins, and reports whether there are any.
 func (c *Catalog) checkAll(ctx context.Context, p Publication, list []candidate, errs []error) (failed bool) {
 	err := c.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		for i := range list {
@@ -148,15 +149,15 @@ func (c *Catalog) checkAll(ctx context.Context, p Publication, list []candidate,
 	return failed
 }
 
-// plan is what a publication does to one plugin.
+// plan is the effect of a publication on one plugin.
 type plan struct {
 	plugin store.ClusterPlugin
-	// exists says that the cluster has the plugin; known that it has the version with the number.
+	// exists is true if the cluster has the plugin; known if it has the version with the number.
 	exists, known bool
 	number        int64
 }
 
-// plan decides what a publication does to one plugin, or refuses it.
+// plan decides the effect of a publication on one plugin, or returns an error.
 func (c *Catalog) plan(ctx context.Context, r store.Reader, p Publication, u *candidate) (plan, error) {
 	found, err := store.FindClusterPlugins(ctx, r, u.ID)
 	if err != nil {
@@ -241,11 +242,11 @@ func (c *Catalog) add(ctx context.Context, tx store.Tx, p Publication, u *candid
 	return err
 }
 
-// chunkSize is how many bytes of a file are stored in one row, by a transaction of its own: others that write to the
-// database wait for none of them long.
+// chunkSize is the size of a row of a file, each written in a transaction of its own, so that other
+// writers do not wait long.
 const chunkSize = 512 << 10
 
-// save stores a file. What is there of it already is written anew, which mends what was damaged.
+// save stores a file. Existing chunks are rewritten, which repairs damaged ones.
 func (c *Catalog) save(ctx context.Context, digest string, data []byte) error {
 	err := c.opts.Store.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return store.PutPluginFile(ctx, tx, digest, int64(len(data)), time.Now())
@@ -263,7 +264,7 @@ func (c *Catalog) save(ctx context.Context, digest string, data []byte) error {
 	return err
 }
 
-// fetch reads the file of a version and compares its digest.
+// fetch reads the file of a version and verifies its digest.
 func (c *Catalog) fetch(ctx context.Context, v store.PluginVersion) ([]byte, error) {
 	if v.Size < 0 || v.Size > plugin.MaxFile {
 		return nil, fmt.Errorf("read plugin file %s: the store says that it has %d bytes", v.Digest, v.Size)

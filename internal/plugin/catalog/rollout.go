@@ -15,9 +15,9 @@ import (
 
 // The states of a rollout.
 const (
-	// RolloutRunning means that nodes run the version and watch it.
+	// RolloutRunning means that nodes run and observe the version.
 	RolloutRunning = "RUNNING"
-	// RolloutPaused means that nodes run the version and decide nothing.
+	// RolloutPaused means that nodes run the version without decisions.
 	RolloutPaused = "PAUSED"
 	// RolloutPromoted means that the version became the active one.
 	RolloutPromoted = "PROMOTED"
@@ -26,7 +26,7 @@ const (
 	RolloutRolledBack = "ROLLED_BACK"
 )
 
-// The steps that an administrator takes with a rollout.
+// The actions of an administrator on a rollout.
 const (
 	RolloutPause   = "PAUSE"
 	RolloutResume  = "RESUME"
@@ -34,7 +34,7 @@ const (
 	RolloutAbort   = "ABORT"
 )
 
-// rolloutSteps has the state that a step leads to from each state.
+// rolloutSteps maps states and actions to the resulting state.
 var rolloutSteps = map[string]map[string]string{
 	RolloutPause:   {RolloutRunning: RolloutPaused},
 	RolloutResume:  {RolloutPaused: RolloutRunning},
@@ -42,13 +42,13 @@ var rolloutSteps = map[string]map[string]string{
 	RolloutAbort:   {RolloutRunning: RolloutAborted, RolloutPaused: RolloutAborted},
 }
 
-// keptRollouts is how many rollouts of a plugin are remembered.
+// keptRollouts is how many rollouts of a plugin are kept.
 const keptRollouts = 100
 
-// Rollouts begins, observes and ends the rollouts of the plugins of a Catalog.
+// Rollouts begins, observes and ends the rollouts of a Catalog's plugins.
 type Rollouts struct{ catalog *Catalog }
 
-// addRollouts completes plugins with the rollouts that have not ended.
+// addRollouts adds open rollouts to plugins.
 func (c *Catalog) addRollouts(ctx context.Context, r store.Reader, list []Plugin) error {
 	open, err := store.FindOpenPluginRollouts(ctx, r)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Catalog) tries(r *store.PluginRollout) bool {
 	return slices.ContainsFunc(c.opts.NodeIDs, func(id string) bool { return slices.Contains(r.NodeIDs, id) })
 }
 
-// noRollout refuses what would interfere with a rollout.
+// noRollout returns an error for what would interfere with a rollout.
 func noRollout(ctx context.Context, r store.Reader, id string) error {
 	open, err := store.FindOpenPluginRollouts(ctx, r)
 	if err != nil {
@@ -100,7 +100,7 @@ func noRollout(ctx context.Context, r store.Reader, id string) error {
 	return nil
 }
 
-// Find returns the rollouts of plugins, the newest first; without ids it is those of all.
+// Find returns the rollouts of plugins, or of all without ids, the newest first.
 func (o *Rollouts) Find(ctx context.Context, ids ...string) (list []store.PluginRollout, err error) {
 	err = o.catalog.opts.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		list, err = store.FindPluginRollouts(ctx, r, ids...)
@@ -109,7 +109,8 @@ func (o *Rollouts) Find(ctx context.Context, ids ...string) (list []store.Plugin
 	return list, err
 }
 
-// Shadow returns a rollout with copies of calls, and whether it is the last one of its plugin.
+// Shadow returns a rollout with copies of calls; isLast is true if it is the last one of its
+// plugin.
 func (o *Rollouts) Shadow(ctx context.Context, id int64) (r store.PluginRollout, isLast bool, err error) {
 	err = o.catalog.opts.Store.Read(ctx, func(ctx context.Context, reader store.Reader) error {
 		if r, err = findRollout(ctx, reader, id); err != nil {
@@ -135,7 +136,8 @@ func findRollout(ctx context.Context, reader store.Reader, id int64) (store.Plug
 	return r, err
 }
 
-// Begin lets nodes run a version that is not active, instead of the active one or beside it. It returns when this process follows, or cannot.
+// Begin makes nodes run a version that is not active, instead of the active one or beside it. It
+// returns when this process has applied it, or cannot.
 func (o *Rollouts) Begin(ctx context.Context, r store.PluginRollout, by Change) (store.PluginRollout, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.Mode = cmp.Or(r.Mode, store.RolloutNodes)
@@ -173,7 +175,8 @@ func (o *Rollouts) Begin(ctx context.Context, r store.PluginRollout, by Change) 
 	return r, nil
 }
 
-// Decide takes a step with a rollout in the name of an administrator. It returns when this process follows, or cannot.
+// Decide applies an administrator's action to a rollout. It returns when this process has applied
+// it, or cannot.
 func (o *Rollouts) Decide(ctx context.Context, id int64, step string, by Change) (store.PluginRollout, error) {
 	r, err := o.decide(ctx, id, by, o.figures(ctx, id), func(r store.PluginRollout) (string, string, error) {
 		if step == RolloutNext && r.Status == RolloutRunning {
@@ -192,8 +195,8 @@ func (o *Rollouts) Decide(ctx context.Context, id int64, step string, by Change)
 	return r, nil
 }
 
-// Resplit changes the users of a rollout that has not ended. What is nil stays. It returns when this process follows, or
-// cannot.
+// Resplit changes the users of an open rollout. Nil arguments leave their values unchanged. It
+// returns when this process has applied it, or cannot.
 func (o *Rollouts) Resplit(ctx context.Context, id int64, percentage *int32, userIDs []int64) (r store.PluginRollout, err error) {
 	err = o.catalog.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if r, err = findRollout(ctx, tx, id); err != nil {
@@ -223,8 +226,8 @@ func (o *Rollouts) Resplit(ctx context.Context, id int64, percentage *int32, use
 	return r, nil
 }
 
-// decide changes the status of a rollout as choose says; "" leaves it as it is, and next begins its next step. If that ends
-// it, the figures stay with it.
+// decide changes the status of a rollout to the result of choose; "" leaves it unchanged, and next
+// begins its next step. If that ends the rollout, the figures are stored.
 func (o *Rollouts) decide(ctx context.Context, id int64, by Change, figures *store.RolloutFigures, choose func(store.PluginRollout) (status, reason string, err error)) (r store.PluginRollout, err error) {
 	err = o.catalog.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		if r, err = findRollout(ctx, tx, id); err != nil {

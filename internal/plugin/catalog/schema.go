@@ -4,8 +4,8 @@ package catalog
 
 import "example.org/app/internal/plugin"
 
-// Schemas returns the schemas of the settings of the plugins of the cluster that this process does not load, as those for
-// another role, by the ids of the plugins. Those of plugins that are loaded are known to the manager.
+// Schemas returns the settings schemas of the cluster plugins that this process does not load, for
+// instance those of another role, by plugin id. The manager has those of loaded plugins.
 func (c *Catalog) Schemas() map[string]*plugin.Schema {
 	texts := map[string]string{}
 	c.mu.Lock()

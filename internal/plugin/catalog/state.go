@@ -14,19 +14,20 @@ import (
 	"example.org/app/internal/role"
 )
 
-// The states of a plugin of the cluster on a node, in addition to those of extensions.
+// The states of a cluster plugin on a node, in addition to those of extensions.
 const (
-	// Loading means that the node has not finished loading or starting the active version.
+	// Loading means that the node is loading or starting the active version.
 	Loading = "LOADING"
-	// Failed means that the node could not load or start the active version; what it had before may go on.
+	// Failed means that the node could not load or start the active version; the former one may
+	// continue.
 	Failed = "FAILED"
-	// Waiting means that the active version waits for grants; what the node had before may go on.
+	// Waiting means that the active version waits for grants; the former one may continue.
 	Waiting = "WAITING"
-	// Conflict means that the node has a plugin of its own with the same id, which counts.
+	// Conflict means that the node has its own plugin with the same id, which takes precedence.
 	Conflict = "CONFLICT"
 	// Disabled means that the node loads no plugins of the cluster.
 	Disabled = "DISABLED"
-	// Unknown means that the node did not answer.
+	// Unknown means that the node did not respond.
 	Unknown = "UNKNOWN"
 )
 
@@ -35,13 +36,14 @@ var States = []string{
 	string(plugin.Loaded), string(plugin.Started), string(plugin.Paused), string(plugin.Stopped), Loading, Failed, Waiting, Conflict, Disabled, Unknown,
 }
 
-// A State is that of a plugin of the cluster on a node.
+// A State is the state of a cluster plugin on a node.
 type State struct {
 	PluginID string `json:"pluginId"`
 	State    string `json:"state"`
 	// Reason is why the node could not load or start the active version, "" if it could.
 	Reason string `json:"reason,omitempty"`
-	// Number, Version and Digest are those of the version that the node runs; 0 and "" if it runs none of the cluster.
+	// Number, Version and Digest are those of the running version; 0 and "" if the node runs none
+	// of the cluster.
 	Number  int64  `json:"number,omitempty"`
 	Version string `json:"version,omitempty"`
 	Digest  string `json:"digest,omitempty"`
@@ -53,18 +55,19 @@ type State struct {
 type Candidate struct {
 	Number  int64  `json:"number"`
 	Version string `json:"version,omitempty"`
-	// State is as that of the active version, and Reason is why it cannot run; "" if it can.
+	// State is like that of the active version, and Reason is why it cannot run; "" if it can.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Usage is what it did on the node since it runs there, and Active what the active version did beside it.
+	// Usage are its figures on the node since it runs there, and Active those of the active version
+	// beside it.
 	Usage  Usage `json:"usage"`
 	Active Usage `json:"active"`
-	// Shadow is how the copies of calls ended that it got; nil if it is called instead of the active version.
+	// Shadow are the counts of a shadow; nil if it is called instead of the active version.
 	Shadow *plugin.ShadowCounts `json:"shadow,omitempty"`
 }
 
-// Usage is how many calls that concern users have ended, how many of them failed or took too long, how many were refused,
-// and how many microseconds 99 of a hundred took at most.
+// Usage contains the numbers of calls that concern users: ended, failed or timed out, and refused;
+// and the 99th percentile of their durations in microseconds.
 type Usage struct {
 	Calls   int64 `json:"calls"`
 	Failed  int64 `json:"failed"`
@@ -91,7 +94,7 @@ func (c *Catalog) newCandidate(id string) *Candidate {
 	return candidate
 }
 
-// counts returns how many calls of a plugin have ended, and how many of them failed or took too long.
+// counts returns the numbers of ended calls of a plugin, and of failed or timed out ones.
 func counts(p *plugin.Plugin) (calls, failed int64) {
 	for _, e := range p.Extensions() {
 		calls += e.Calls
@@ -100,7 +103,7 @@ func counts(p *plugin.Plugin) (calls, failed int64) {
 	return calls, failed
 }
 
-// States returns how far the process is with the plugins of the cluster that are for it, by their ids.
+// States returns the states of the process's cluster plugins, by id.
 func (c *Catalog) States() []State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +143,7 @@ func (c *Catalog) stateOf(id string, e *entry) State {
 	return s
 }
 
-// summary is the state of the extension that is least far, and why extensions cannot run.
+// summary returns the least advanced state of the extensions, and why extensions cannot run.
 func summary(p *plugin.Plugin) (state, reason string) {
 	order := []plugin.State{plugin.Stopped, plugin.Loaded, plugin.Paused, plugin.Started}
 	least := len(order) - 1
@@ -163,17 +166,18 @@ type NodeStates struct {
 	Role   role.Role
 	// States has one state for each plugin that is for the node.
 	States []State
-	// Err is why the node did not answer; nil if it did.
+	// Err is why the node did not respond; nil if it did.
 	Err error
 }
 
-// NodeSamples are calls that the shadow of a plugin ended otherwise on the nodes of one process, of which NodeID is the first.
+// NodeSamples are calls with a different result of a plugin's shadow on the nodes of one process,
+// of which NodeID is the first.
 type NodeSamples struct {
 	NodeID string
 	// Number is that of the version.
 	Number  int64
 	Samples []*trace.Sample
-	// Err is why the node did not answer; nil if it did.
+	// Err is why the node did not respond; nil if it did.
 	Err error
 }
 

@@ -10,23 +10,23 @@ import (
 	"example.org/app/internal/store"
 )
 
-// RolloutNext is the action by which an administrator begins the next step of a rollout.
+// RolloutNext is the action that begins the next step of a rollout.
 const RolloutNext = "NEXT"
 
-// next is how a rollout goes on with its next step, where others are statuses.
+// next stands for the next step where others are statuses.
 const next = "next step"
 
-// operationAdvance is the operation in the audit trail by which nodes begin the next step of a rollout.
+// operationAdvance is the operation in the audit trail for automatic steps of a rollout.
 const operationAdvance = "advancePluginRollout"
 
-// begin brings a rollout to one of its steps.
+// begin sets the current step of a rollout.
 func begin(r *store.PluginRollout, step int, now time.Time) {
 	s := &r.Steps[step]
 	s.StartDate, r.StepDate = &now, now
 	r.Percentage, r.PromoteAfterMillis = s.Percentage, s.AfterMillis
 }
 
-// advance brings a rollout to its next step.
+// advance begins the next step of a rollout.
 func advance(r *store.PluginRollout, now time.Time, reason string) error {
 	step := r.Step()
 	if step+1 >= len(r.Steps) {
@@ -37,7 +37,7 @@ func advance(r *store.PluginRollout, now time.Time, reason string) error {
 	return nil
 }
 
-// onward is the verdict about a rollout that did well: its next step, or the end if there is none.
+// onward returns the verdict for a successful step: the next one, or the end if there is none.
 func onward(r *store.PluginRollout, format string, args ...any) verdict {
 	reason := fmt.Sprintf(format, args...)
 	if r.Step()+1 < len(r.Steps) {

@@ -10,12 +10,12 @@ import (
 	"example.org/app/internal/store"
 )
 
-// watch compares a candidate with the active version beside it, over the whole step of the rollout and over its last
-// seconds: what begins to fail late must not hide behind what went well before.
+// watch compares a candidate with the active version beside it, over the whole step of the rollout
+// and over its last seconds, so that late failures are not hidden by earlier successes.
 type watch struct {
 	candidate *plugin.Plugin
 	step      time.Time
-	// samples are the readings of the last seconds, the first is from before all others.
+	// samples are the readings of the last seconds, preceded by one older reading.
 	samples []sample
 	first   sample
 }
@@ -26,15 +26,15 @@ type sample struct {
 	Comparison
 }
 
-// recent is how long the last seconds are.
+// recent is the duration of the last seconds.
 const recent = 10 * time.Second
 
-// look takes a sample and returns what came since the step began, and in the last seconds.
+// look takes a sample and returns the figures since the step began, and of the last seconds.
 func (w *watch) look(candidate *plugin.Plugin, r *store.PluginRollout, now sample) (step, last Comparison) {
 	if w.candidate != candidate || !w.step.Equal(r.StepDate) {
 		first := now
 		if w.candidate != candidate {
-			first = sample{at: now.at} // All of its calls are of this step.
+			first = sample{at: now.at} // All of its calls belong to this step.
 		}
 		*w = watch{candidate: candidate, step: r.StepDate, first: first, samples: []sample{first}}
 	}
@@ -49,7 +49,8 @@ func (w *watch) look(candidate *plugin.Plugin, r *store.PluginRollout, now sampl
 // noise is by how much calls may always take longer.
 const noise = time.Millisecond
 
-// worse says in what the candidate did worse than a rollout allows; "" if it did not, or if there were too few calls.
+// worse returns in what the candidate did worse than a rollout allows; "" if in nothing, or if
+// there were too few calls.
 func (s Comparison) worse(r *store.PluginRollout) string {
 	c, a := s.Candidate, s.Active
 	if c.Calls < r.MinCalls {
@@ -75,7 +76,7 @@ func (s Comparison) worse(r *store.PluginRollout) string {
 	return ""
 }
 
-// percent is a part in percent; that of nothing is 0.
+// percent returns a part in percent; 0 if all is 0.
 func percent(part, all int64) float64 {
 	if all == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// compare returns the fields in which two values differ, and how many more there are.
+// compare returns the fields in which two values differ, and the number of omitted ones.
 func (r rules) compare(before, after any) (changes []Change, more int) {
 	d := &diff{}
 	d.nodes("", r.tree(reflect.ValueOf(before), 0), r.tree(reflect.ValueOf(after), 0))
@@ -51,7 +51,7 @@ func (d *diff) nodes(path string, before, after node) {
 	}
 }
 
-// objects compares field by field. One of the objects may be absent.
+// objects compares objects by field. One of them may be absent.
 func (d *diff) objects(path string, before, after node) {
 	if path != "" {
 		path += "."
@@ -66,7 +66,7 @@ func (d *diff) objects(path string, before, after node) {
 	}
 }
 
-// lists compares lists: of leaves by what is in them, of objects with ids by these, of others by position.
+// lists compares lists: of leaves as sets, of objects with ids by id, of others by position.
 func (d *diff) lists(path string, before, after []node) {
 	isLeaf := func(n node) bool { return n.kind == leaf }
 	hasID := func(n node) bool { return n.get("id").kind == leaf }
@@ -84,7 +84,7 @@ func all(list []node, is func(node) bool) bool {
 	return !slices.ContainsFunc(list, func(n node) bool { return !is(n) })
 }
 
-// sets tells which leaves are gone and which are new.
+// sets reports which leaves were removed and added.
 func (d *diff) sets(path string, before, after []node) {
 	counts := map[string]int{}
 	for _, n := range after {
@@ -109,7 +109,7 @@ func (d *diff) sets(path string, before, after []node) {
 	}
 }
 
-// keyed compares objects that have the same id.
+// keyed compares objects with the same id.
 func (d *diff) keyed(path string, before, after []node) {
 	next := make(map[string]node, len(after))
 	for _, n := range after {
@@ -134,7 +134,7 @@ func (d *diff) keyed(path string, before, after []node) {
 	}
 }
 
-// positions compares objects at the same place, not counting those at the beginning and the end that are equal.
+// positions compares objects by position, ignoring equal ones at the beginning and the end.
 func (d *diff) positions(path string, before, after []node) {
 	first := 0
 	for first < min(len(before), len(after)) && before[first].equal(after[first]) {

@@ -12,28 +12,28 @@ import (
 	"example.org/app/internal/role"
 )
 
-// MaxGathered is through how many of the newest traces of all processes one can page.
+// MaxGathered bounds paging through the newest traces of all processes.
 const MaxGathered = 10_000
 
-// maxBatch is about how many bytes of traces a process hands over at a time: the largest trace, and less than a call
-// between nodes may have, also if every character needs to be escaped.
+// maxBatch is the approximate size of a batch of traces in bytes: the largest trace, and less than
+// the limit of a call between nodes even if every character is escaped.
 const maxBatch = maxSteps*(stepSize+maxReason) + maxChangesSize
 
-// A Listing is what a process has for a filter.
+// A Listing contains a process's matches of a filter.
 type Listing struct {
 	Total int64 `json:"total"`
-	// Keys are those of the newest traces, the newest first.
+	// Keys are the keys of the newest traces, the newest first.
 	Keys []Key `json:"keys,omitempty"`
 }
 
-// A Key tells a trace from others of its process, and what is newer.
+// A Key identifies a trace of a process, and orders traces.
 type Key struct {
 	ID int64 `json:"id"`
 	// Start is when the call began, in nanoseconds since 1970.
 	Start int64 `json:"start"`
 }
 
-// List returns how many traces match, and the keys of the newest of them, at most limit.
+// List returns the number of matching traces, and the keys of at most limit of the newest.
 func (r *Recorder) List(f Filter, limit int) Listing {
 	total, page := r.Find(f, 0, min(limit, MaxGathered))
 	l := Listing{Total: total, Keys: make([]Key, len(page))}
@@ -43,10 +43,10 @@ func (r *Recorder) List(f Filter, limit int) Listing {
 	return l
 }
 
-// A Batch is as many of the traces that were asked for as fit.
+// A Batch contains as many of the requested traces as fit.
 type Batch struct {
 	Traces []*Trace `json:"traces"`
-	// Seen is how many of the ids it answers, at least one. Those of traces that were forgotten meanwhile are among them.
+	// Seen is how many of the ids it covers, at least one, including those of dropped traces.
 	Seen int `json:"seen"`
 }
 
@@ -73,10 +73,10 @@ func (r *Recorder) Get(ids []int64) Batch {
 	return b
 }
 
-// A Source is a process that traces are gathered from.
+// A Source is a process from which traces are gathered.
 type Source struct {
 	ProcessID string
-	// Nodes are the nodes of the process; there is at least one.
+	// Nodes are the nodes of the process; at least one.
 	Nodes []Node
 	// List and Get ask for what the recorder of the process returns.
 	List func(ctx context.Context, f Filter, limit int) (Listing, error)

@@ -24,33 +24,34 @@ import (
 )
 
 const (
-	// maxArchive bounds an archive as it is fetched.
+	// maxArchive is the maximum size of a downloaded archive.
 	maxArchive = 64 << 20
-	// maxFiles bounds the entries of an archive.
+	// maxFiles is the maximum number of entries in an archive.
 	maxFiles = 100_000
-	// fetchTimeout bounds the time that fetching one archive takes.
+	// fetchTimeout bounds the download of one archive.
 	fetchTimeout = 2 * time.Minute
 )
 
-// install is what helps when a package cannot be had.
+// install is the hint for unavailable packages.
 const install = `"npm ci" installs it into node_modules, which is used instead of the lock file`
 
-// An algorithm makes digests.
+// An algorithm is a hash algorithm.
 type algorithm struct {
 	name string
 	make func() hash.Hash
 }
 
-// algorithms are those that integrity can rest on, the strongest first. SHA-1 is not among them.
+// algorithms are the accepted hash algorithms, the strongest first. SHA-1 is not accepted.
 var algorithms = []algorithm{{"sha512", sha512.New}, {"sha384", sha512.New384}, {"sha256", sha256.New}}
 
-// A digest is what an archive must hash to. Any of the sums is right.
+// A digest is the expected hash of an archive: any of the sums.
 type digest struct {
 	algorithm algorithm
 	sums      [][]byte
 }
 
-// parseIntegrity reads a list of hashes as Subresource Integrity defines it: the strongest algorithm counts.
+// parseIntegrity parses a list of hashes in the format of Subresource Integrity: the strongest
+// algorithm counts.
 func parseIntegrity(text string) (digest, error) {
 	for _, a := range algorithms {
 		d := digest{algorithm: a}
@@ -88,7 +89,7 @@ func (d digest) check(data []byte) error {
 	return fmt.Errorf("its digest is %s-%s, not the one in the lock file", d.algorithm.name, base64.StdEncoding.EncodeToString(got))
 }
 
-// archive returns the archive of a package, whose digest is right.
+// archive returns the verified archive of a package.
 func (t *Tree) archive(ctx context.Context, p lockedPackage) ([]byte, error) {
 	if p.Link {
 		return nil, errors.New("it is a link to a folder; " + install)
@@ -108,7 +109,7 @@ func (t *Tree) archive(ctx context.Context, p lockedPackage) ([]byte, error) {
 	if t.cache != "" {
 		kept = filepath.Join(t.cache, want.algorithm.name+"-"+hex.EncodeToString(want.sums[0])+".tgz")
 		if info, err := os.Stat(kept); err == nil && info.Size() <= maxArchive {
-			// A file that was damaged is fetched again.
+			// A damaged file is downloaded again.
 			if data, err := os.ReadFile(kept); err == nil && want.check(data) == nil {
 				return data, nil
 			}
@@ -127,7 +128,8 @@ func (t *Tree) archive(ctx context.Context, p lockedPackage) ([]byte, error) {
 	return data, nil
 }
 
-// keep writes an archive into the cache. The build does not depend on it: an archive that is not kept is fetched again.
+// keep writes an archive to the cache. Errors are ignored: the archive is downloaded again next
+// time.
 func keep(path string, data []byte) {
 	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
@@ -143,7 +145,7 @@ func keep(path string, data []byte) {
 	_ = os.Remove(f.Name())
 }
 
-// client fetches archives, over the proxy of the environment.
+// client downloads archives, through the proxy of the environment.
 var client = &http.Client{Timeout: fetchTimeout}
 
 func fetch(ctx context.Context, from *url.URL) ([]byte, error) {
@@ -151,7 +153,7 @@ func fetch(ctx context.Context, from *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The archive itself is what is hashed.
+	// The hash is of the archive itself.
 	req.Header.Set("Accept-Encoding", "identity")
 	r, err := client.Do(req)
 	if err != nil {
@@ -171,8 +173,8 @@ func fetch(ctx context.Context, from *url.URL) ([]byte, error) {
 	return data, nil
 }
 
-// unpack writes the files of an archive into a folder, without the first part of their names, and returns how many bytes they have,
-// which are at most limit. An archive with anything else than files and folders is refused.
+// unpack writes the files of an archive to a folder, without the first element of their paths, and
+// returns their total size, at most limit. Anything else than files and folders is an error.
 func unpack(archive []byte, dir string, limit int64) (size int64, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package npm gets the packages that a lock file of npm names: it fetches, verifies, keeps and unpacks them. It runs nothing of
-// them, does not choose versions, and connects to no host that the lock file does not name.
+// Package npm provides the packages of an npm lock file: it downloads, verifies, caches and unpacks
+// them. It runs no code of them, does not choose versions, and connects only to hosts in the lock
+// file.
 package npm
 
 import (
@@ -22,14 +23,14 @@ type Lock struct {
 	packages   map[string]lockedPackage
 }
 
-// A lockedPackage is what the lock file says of one package.
+// A lockedPackage is the lock file's entry for one package.
 type lockedPackage struct {
 	Version   string
 	Resolved  string
 	Integrity string
-	// Link tells that the package is a folder of the project.
+	// Link is true if the package is a folder of the project.
 	Link bool
-	// InBundle tells that the package is in the archive of the package that it is below.
+	// InBundle is true if the package is in the archive of its parent package.
 	InBundle bool
 }
 
@@ -39,11 +40,11 @@ var lockNames = []string{"npm-shrinkwrap.json", "package-lock.json"}
 // modules is the folder of packages.
 const modules = "node_modules"
 
-// maxLock bounds the size of a lock file.
+// maxLock is the maximum size of a lock file.
 const maxLock = 64 << 20
 
-// Find returns the lock file of a folder or of the nearest one above it. It returns nil if there is none, or if packages are installed
-// in one of these folders: those count then.
+// Find returns the lock file of a folder or of the nearest parent. It returns nil if there is none,
+// or if packages are installed in one of these folders, which take precedence.
 func Find(dir string) (*Lock, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -129,8 +130,9 @@ func (l *Lock) addOld(parent string, list map[string]oldDependency) {
 	}
 }
 
-// Lookup returns the key of the package that an import means in a folder, whose path is relative to that of the lock file and has
-// slashes. It is "" if the lock file has no such package, or the import names none.
+// Lookup returns the key of the package for an import in a folder, a slash-separated path relative
+// to that of the lock file. It returns "" if the lock file has no such package, or the import names
+// none.
 func (l *Lock) Lookup(dir, specifier string) string {
 	name := packageName(specifier)
 	if name == "" {
@@ -150,7 +152,7 @@ func (l *Lock) Lookup(dir, specifier string) string {
 	}
 }
 
-// archive returns the key of the package in whose archive a package is.
+// archive returns the key of the package whose archive contains a package.
 func (l *Lock) archive(key string) string {
 	for l.packages[key].InBundle {
 		i := strings.LastIndex(key, "/"+modules+"/")
@@ -162,7 +164,7 @@ func (l *Lock) archive(key string) string {
 	return key
 }
 
-// packageName is the package of an import: "@a/b" of "@a/b/c.js".
+// packageName returns the package of an import: "@a/b" of "@a/b/c.js".
 func packageName(specifier string) string {
 	if specifier == "" || strings.HasPrefix(specifier, ".") || strings.HasPrefix(specifier, "/") || strings.HasPrefix(specifier, "#") || strings.ContainsAny(specifier, ":\\") {
 		return ""
@@ -177,7 +179,7 @@ func packageName(specifier string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// nameOf is the name of the package at a key.
+// nameOf returns the name of the package at a key.
 func nameOf(key string) string {
 	if i := strings.LastIndex("/"+key, "/"+modules+"/"); i >= 0 {
 		return key[i+len(modules)+1:]

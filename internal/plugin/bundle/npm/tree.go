@@ -13,9 +13,9 @@ import (
 	"example.org/app/internal/scratch"
 )
 
-// A Tree is a folder with packages of a lock file, laid out as npm would. The caller must close it.
+// A Tree is a folder with packages of a lock file, in npm's layout. The caller must close it.
 type Tree struct {
-	// Dir has the folder node_modules. Links in its path are resolved.
+	// Dir is the parent of node_modules, without symbolic links.
 	Dir string
 
 	lock    *Lock
@@ -29,11 +29,11 @@ type Tree struct {
 // maxTree bounds the bytes of all packages of a tree.
 const maxTree = 1 << 30
 
-// Open makes a tree without packages. Archives are kept in the folder cache, by their hashes; "" stands for one in the user's
-// folder for such things.
+// Open returns a tree without packages. Archives are cached in a folder, by hash; "" means the
+// user's cache folder.
 func (l *Lock) Open(cache string) (*Tree, error) {
 	if cache == "" {
-		// Without such a folder archives are fetched each time.
+		// Without such a folder archives are downloaded each time.
 		if dir, err := os.UserCacheDir(); err == nil {
 			cache = filepath.Join(dir, "app", "npm")
 		}
@@ -61,10 +61,10 @@ func (t *Tree) Close() { _ = t.scratch.Remove() }
 // Has reports whether a package was added.
 func (t *Tree) Has(key string) bool { return t.has[key] }
 
-// fetches is how many packages are fetched at a time.
+// fetches is the number of concurrent downloads.
 const fetches = 8
 
-// Add unpacks packages, which it takes from the cache or fetches. It must not be called again before it returns.
+// Add unpacks packages from the cache or downloads. It is not safe for concurrent use.
 func (t *Tree) Add(ctx context.Context, keys []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
