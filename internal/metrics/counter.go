@@ -4,13 +4,13 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Counter is one series of a number that only grows.
+// Counter is one series of a monotonic counter.
 type Counter struct{ counter prometheus.Counter }
 
 // Inc adds one.
 func (c *Counter) Inc() { c.counter.Inc() }
 
-// Add adds n. A counter never falls: negative values and NaN are ignored.
+// Add adds n. Negative values and NaN are ignored.
 func (c *Counter) Add(n float64) {
 	if n >= 0 {
 		c.counter.Add(n)
@@ -20,8 +20,8 @@ func (c *Counter) Add(n float64) {
 // CounterVec is a counter with tags.
 type CounterVec struct{ series *series[Counter] }
 
-// With returns the counter of the given tag values, in the order of the declared keys. Code that counts often keeps
-// the result.
+// With returns the counter with the given tag values, in the order of the declared keys. Hot code
+// keeps the result.
 func (v *CounterVec) With(values ...string) *Counter { return v.series.get(values) }
 
 // Counter declares a counter without tags.

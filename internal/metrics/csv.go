@@ -15,17 +15,17 @@ import (
 
 var csvHeader = []string{"Name", "Tags", "Type", "Value", "Unit"}
 
-// WriteCSV writes metrics of a snapshot as comma separated values: a header and one line per measurement, sorted by name
-// and tags, without a line break at the end.
+// WriteCSV writes metrics of a snapshot as comma-separated values: a header and one line per
+// measurement, sorted by name and tags, without a trailing line break.
 //
-// Tags are joined as "k:v;k:v"; a backslash precedes a semicolon or backslash inside a value. A meter with several
-// values (timer, distribution summary) has one line for each, told apart by a last tag "statistic:count",
-// "statistic:max" or "statistic:total"; a count has no unit. Fields that contain a comma, a quote or a line break are
-// quoted as RFC 4180 says.
+// Tags are joined as "k:v;k:v"; semicolons and backslashes in values are escaped with a backslash.
+// A meter with several values (timer, distribution summary) has one line for each, distinguished by
+// a last tag "statistic:count", "statistic:max" or "statistic:total"; a count has no unit. Fields
+// that contain a comma, a quote or a line break are quoted as in RFC 4180.
 func WriteCSV(w io.Writer, metrics []Metric) error {
 	var buf bytes.Buffer
 	lines := csv.NewWriter(&buf)
-	// Writing to a buffer cannot fail.
+	// Writing to a buffer never fails.
 	_ = lines.Write(csvHeader)
 	for _, metric := range metrics {
 		for _, meter := range metric.Meters {
@@ -73,7 +73,7 @@ func joinTags(tags []Tag) string {
 	return b.String()
 }
 
-// csvNumber avoids exponents in the range where spreadsheets and people prefer digits.
+// csvNumber avoids exponents in the range where spreadsheets and people prefer plain digits.
 func csvNumber(v float64) string {
 	format := byte('f')
 	if a := math.Abs(v); a >= 1e21 || a != 0 && a < 1e-9 {

@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Type is the kind of a metric as the CSV representation spells it.
+// Type is the kind of a metric as spelled in CSV.
 type Type string
 
-// The kinds of metrics. LongTaskTimer and Other are part of the vocabulary of readers; no instrument of this
-// package has them.
+// The kinds of metrics. Readers know LongTaskTimer and Other, too; no instrument of this package
+// has these kinds.
 const (
 	TypeCounter             Type = "COUNTER"
 	TypeGauge               Type = "GAUGE"
@@ -26,30 +26,31 @@ const (
 	TypeOther               Type = "OTHER"
 )
 
-// Base units that readers understand. PerTenThousand is the label of CPU ratios; their values are nevertheless
-// plain ratios between 0 and 1.
+// Base units that readers know. PerTenThousand is the label of CPU ratios, although their values
+// are plain ratios between 0 and 1.
 const (
 	UnitBytes      = "bytes"
 	UnitSeconds    = "seconds"
 	PerTenThousand = "‱"
 )
 
-// Declaration describes one metric, once, for all representations.
+// Declaration describes one metric for all representations.
 type Declaration struct {
 	// Name is dotted and lower case, such as "http.server.requests".
 	Name string
 	// Description is one or more sentences for the reader of the metric.
 	Description string
-	// BaseUnit is empty when the metric is a plain number. Timers always have the unit "seconds".
+	// BaseUnit is empty if the metric is a plain number. Timers always have the unit "seconds".
 	BaseUnit string
-	// Tags are the keys that every series of the metric carries, in the order in which With takes their values.
+	// Tags are the keys of every series of the metric, in the order of the arguments of With.
 	Tags []string
 	// Buckets are the upper bounds of the exposed histogram. Timers have default bounds; a distribution summary
 	// without bounds exposes count and sum only.
 	Buckets []float64
 }
 
-// maxTags bounds the tags of one metric, which lets a series be looked up by an array without allocating.
+// maxTags is the maximum number of tags of a metric, so that a series can be looked up by an array
+// without allocating.
 const maxTags = 6
 
 var (
@@ -57,10 +58,10 @@ var (
 	unitPattern = regexp.MustCompile(`^[a-z]+$`)
 )
 
-// reservedTags have a meaning in the Prometheus text or in the CSV representation.
+// reservedTags have a meaning in the Prometheus text or in CSV.
 var reservedTags = []string{"le", "quantile", "statistic"}
 
-// defaultBuckets cover what a request can take: from half a millisecond to ten seconds.
+// defaultBuckets cover the durations of requests: from half a millisecond to ten seconds.
 var defaultBuckets = []float64{
 	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 }
@@ -70,7 +71,7 @@ type family struct {
 	Declaration
 	kind          Type
 	exposition    string
-	maxExposition string // only timers and distribution summaries
+	maxExposition string // timers and distribution summaries only
 	labels        []string
 	keyOf         map[string]string // label → tag key
 }
@@ -113,8 +114,9 @@ func newFamily(d Declaration, kind Type) (*family, error) {
 	return f, nil
 }
 
-// expositionName derives the Prometheus name: underscores, the unit unless the name ends with it already, and
-// "_total" for counters. Units that are no plain word, such as the per-ten-thousand sign, add nothing.
+// expositionName derives the Prometheus name: underscores, the unit unless the name ends with it
+// already, and "_total" for counters. Units that are not a word, such as the per-ten-thousand sign,
+// are omitted.
 func expositionName(name, unit string, kind Type) string {
 	s := underscored(name)
 	if kind == TypeCounter {
@@ -133,7 +135,8 @@ func underscored(s string) string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace(s)
 }
 
-// exposedUnit is the unit that the OpenMetrics text may state: one that ends the family's name.
+// exposedUnit returns the unit for the OpenMetrics text, which the family's name must end with;
+// empty if there is none.
 func (f *family) exposedUnit() string {
 	if unitPattern.MatchString(f.BaseUnit) {
 		return f.BaseUnit
@@ -154,7 +157,7 @@ func (f *family) maxDesc() *prometheus.Desc {
 	return prometheus.NewDesc(f.maxExposition, "Recent maximum. "+f.Description, f.labels, nil)
 }
 
-// mustHaveNoTags guards the instruments that consist of a single series.
+// mustHaveNoTags panics if the declaration of an instrument with a single series has tags.
 func (d Declaration) mustHaveNoTags() {
 	if len(d.Tags) > 0 {
 		panic(fmt.Sprintf("metrics: declare %q: an instrument with tags needs the Vec form", d.Name))

@@ -22,7 +22,7 @@ func (g *Gauge) Dec() { g.gauge.Dec() }
 // GaugeVec is a gauge with tags.
 type GaugeVec struct{ series *series[Gauge] }
 
-// With returns the gauge of the given tag values, in the order of the declared keys.
+// With returns the gauge with the given tag values, in the order of the declared keys.
 func (v *GaugeVec) With(values ...string) *Gauge { return v.series.get(values) }
 
 // Gauge declares a gauge without tags.

@@ -9,10 +9,10 @@ import (
 	"example.org/app/internal/role"
 )
 
-// roleTag tells the roles of one process apart: both show its metrics.
+// roleTag distinguishes the roles of a process, which share its metrics.
 var roleTag = []string{"role"}
 
-// Service holds what the business rules count.
+// Service contains the instruments of the business rules.
 type Service struct {
 	UserRegistered *Counter
 	UserDeleted    *Counter
@@ -37,7 +37,7 @@ func newService(r *Registry) *Service {
 	}
 }
 
-// Gateway holds what the client connections count.
+// Gateway contains the instruments of client connections.
 type Gateway struct {
 	UserOnline       *Gauge
 	UserLoggedIn     *Counter
@@ -46,11 +46,11 @@ type Gateway struct {
 	ConnectionOpen   *Gauge
 	NotificationSent *Counter
 	SessionLate      *Counter
-	// SessionHealed has the role and the kind of the fault as tags.
+	// SessionHealed has the role and the kind of fault as tags.
 	SessionHealed *CounterVec
 }
 
-// Gateway returns the instruments of the client connections.
+// Gateway returns the instruments of client connections.
 func (r *Registry) Gateway() *Gateway { return r.gateway }
 
 func newGateway(r *Registry) *Gateway {
@@ -78,10 +78,10 @@ func newGateway(r *Registry) *Gateway {
 	}
 }
 
-// Node holds how fit the process is for work.
+// Node contains the instruments of the node's load state.
 type Node struct{ Strained, Refusing *Gauge }
 
-// Node returns the instruments of the fitness for work.
+// Node returns the instruments of the node's load state.
 func (r *Registry) Node() *Node { return r.node }
 
 func newNode(r *Registry) *Node {
@@ -91,23 +91,23 @@ func newNode(r *Registry) *Node {
 	}
 }
 
-// RPC holds what the calls between nodes count.
+// RPC contains the instruments of calls between nodes.
 type RPC struct{ Request *Timer }
 
-// RPC returns the instruments of the calls between nodes.
+// RPC returns the instruments of calls between nodes.
 func (r *Registry) RPC() *RPC { return r.rpc }
 
 func newRPC(r *Registry) *RPC {
 	return &RPC{Request: r.Timer(Declaration{Name: "rpc.request", Description: "Duration of calls to other nodes."})}
 }
 
-// HTTP holds what the administrative interface counts.
+// HTTP contains the instruments of the admin interface.
 type HTTP struct {
 	requests *TimerVec
 	statuses [600]string
 }
 
-// HTTP returns the instruments of the administrative interface.
+// HTTP returns the instruments of the admin interface.
 func (r *Registry) HTTP() *HTTP { return r.http }
 
 func newHTTP(r *Registry) *HTTP {
@@ -122,9 +122,10 @@ func newHTTP(r *Registry) *HTTP {
 	return h
 }
 
-// Observe records one finished request to the interface of a role. The uri is the declared path of the operation, never the requested one, or
-// empty when no operation matched; it is published as "UNKNOWN" then. Methods that HTTP does not define are
-// published as "OTHER", so that callers cannot create series at will.
+// Observe records one finished request to the interface of a role. The uri is the declared path of
+// the operation, never the requested one; if empty (no operation matched), it is published as
+// "UNKNOWN". Methods that HTTP does not define are published as "OTHER", so that callers cannot
+// create arbitrary series.
 func (h *HTTP) Observe(of role.Role, method, uri string, status int, d time.Duration) {
 	if uri == "" {
 		uri = "UNKNOWN"

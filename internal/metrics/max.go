@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// A maximum is remembered in slots of maxSlot each; after maxSlots of them it is forgotten, hence after about two
+// A maximum is kept in slots of maxSlot each; it expires after maxSlots of them, which is about two
 // minutes.
 const (
 	maxSlots = 4
 	maxSlot  = 30 * time.Second
 )
 
-// decayingMax is the largest value that was recorded within the last maxSlots slots. Recording takes the lock only
-// when the first value of a new slot arrives. The zero value is ready for use. Values must not be negative.
+// decayingMax is the maximum of the values recorded within the last maxSlots slots. Recording takes
+// the lock only for the first value of a slot. The zero value is ready for use. Values must not be
+// negative.
 type decayingMax struct {
 	mu    sync.Mutex
 	slots [maxSlots]struct {
-		epoch atomic.Int64  // the slot of time that the value belongs to, counted from one
+		epoch atomic.Int64  // the time slot of the value, counted from one
 		bits  atomic.Uint64 // float64 bits; those of non-negative numbers sort like the numbers
 	}
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics holds the numbers that a running server publishes about itself: one registry, in which every
-// metric is declared once, and four representations of it (structured snapshot, list of names, CSV and OpenMetrics
-// text) that are all derived from the same gathering and therefore always agree.
+// Package metrics contains the metrics of a running server: one registry, in which every metric is
+// declared once, and four representations of it (structured snapshot, list of names, CSV and
+// OpenMetrics text), all derived from the same gathering and therefore consistent.
 //
-// The package does not serve HTTP, does not decide who may read a number and does not know the parts that count:
-// they receive their instruments (Service, Gateway, HTTP, RPC) and call them.
+// The package does not serve HTTP, does not decide who may read a metric and does not know the
+// packages that record values: they receive their instruments (Service, Gateway, HTTP, RPC) and
+// call them.
 package metrics
 
 import (
@@ -25,11 +26,12 @@ type BuildInfo struct {
 	Revision string
 }
 
-// Registry is the only place where metrics are declared and read. It wraps a private Prometheus registry, so
-// several registries can live in one process without sharing anything. All methods are safe for concurrent use.
+// Registry is where metrics are declared and read. It wraps a private Prometheus registry, so
+// several registries can exist in one process without sharing anything. All methods are safe for
+// concurrent use.
 //
-// Declaring is the business of start-up code with constant arguments: a duplicate or malformed declaration is a
-// programming error and panics, as a duplicate HTTP route does.
+// Metrics are declared at startup with constant arguments: a duplicate or malformed declaration is
+// a programming error and panics, like a duplicate HTTP route.
 type Registry struct {
 	prom    *prometheus.Registry
 	elapsed func() time.Duration
@@ -46,17 +48,17 @@ type Registry struct {
 	plugins *Plugins
 }
 
-// exposedName says which declared metric a Prometheus family belongs to. A timer owns two families: its histogram
-// and the gauge with its maximum.
+// exposedName maps a Prometheus family to its declared metric. A timer has two families: its
+// histogram and the gauge with its maximum.
 type exposedName struct {
 	family *family
 	isMax  bool
 }
 
-// Option changes how New builds a Registry.
+// Option configures New.
 type Option func(*Registry)
 
-// WithClock replaces the clock that ages the maxima of timers and the cached system readings.
+// WithClock sets the clock that expires the maxima of timers and the cached system readings.
 func WithClock(now func() time.Time) Option {
 	return func(r *Registry) {
 		start := now()
@@ -64,9 +66,9 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// New returns a registry that already declares the instruments of every part of the server, so that each name
-// exists, with a zero value, before anything has happened. Readings of the process and the system are added by
-// RegisterProcess.
+// New returns a registry that already declares the instruments of all packages, so that each name
+// exists, with a zero value, from the start. RegisterProcess adds the readings of the process and
+// the system.
 func New(info BuildInfo, options ...Option) *Registry {
 	start := time.Now()
 	r := &Registry{
@@ -131,7 +133,7 @@ func (r *Registry) declare(d Declaration, kind Type) *family {
 	return f
 }
 
-// register adds the collector of a declared family; a refusal means that two declarations contradict each other.
+// register adds the collector of a declared family; an error means that two declarations conflict.
 func (r *Registry) register(c prometheus.Collector, name string) {
 	if err := r.prom.Register(c); err != nil {
 		panic(fmt.Sprintf("metrics: register %q: %v", name, err))

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is a hand-driven clock.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -45,7 +45,7 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// empty returns a registry without any declaration.
+// empty returns a registry without declarations.
 func empty(options ...Option) *Registry {
 	r := &Registry{
 		prom:     prometheus.NewPedanticRegistry(),
@@ -223,7 +223,7 @@ e_summary_bytes_count 2
 
 // TestRepresentationsAgree reads a complete registry through all four representations.
 func TestRepresentationsAgree(t *testing.T) {
-	// A standing clock keeps the sampled numbers the same for all four readings.
+	// The clock stands still, so that the sampled numbers are the same for all four readings.
 	r := New(BuildInfo{Version: "1.2.3"}, WithClock(newClock().Now))
 	if err := r.RegisterProcess(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -280,8 +280,8 @@ func TestRepresentationsAgree(t *testing.T) {
 	}
 }
 
-// hasSample looks for a value of the snapshot in the parsed text. The parser knows the older text format, in which a
-// counter's samples are a family of their own without a type.
+// hasSample looks for a value of the snapshot in the parsed text. The parser supports the older
+// text format, in which the samples of a counter are a separate family without a type.
 func hasSample(families map[string]*dto.MetricFamily, f *family, meter Meter, v Measurement) bool {
 	name := f.exposition
 	if v.Statistic == StatisticMax {

@@ -13,12 +13,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// expositionSuffixes may follow a family's name in the text; a reader may ask for a family by any of these spellings.
+// expositionSuffixes may follow a family's name in the text; each of these spellings selects the
+// family.
 var expositionSuffixes = []string{"", "_total", "_bucket", "_count", "_sum"}
 
-// WritePrometheus writes the named families, or all of them when names is nil, as OpenMetrics text, "# EOF" included.
-// The names are exposition names such as "process_cpu_usage" or "http_server_requests_seconds_count"; a family is
-// always written as a whole. Unknown names are skipped.
+// WritePrometheus writes the named families, or all of them if names is nil, as OpenMetrics text
+// including "# EOF". The names are exposition names such as "process_cpu_usage" or
+// "http_server_requests_seconds_count"; a family is always written as a whole. Unknown names are
+// skipped.
 func (r *Registry) WritePrometheus(w io.Writer, names []string) error {
 	gathered, err := r.prom.Gather()
 	if err != nil {

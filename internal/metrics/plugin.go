@@ -4,10 +4,10 @@ package metrics
 
 import "time"
 
-// Plugins holds what the calls of plugins count.
+// Plugins contains the instruments of plugin calls.
 type Plugins struct{ calls *TimerVec }
 
-// Plugins returns the instruments of plugins.
+// Plugins returns the instruments of plugin calls.
 func (r *Registry) Plugins() *Plugins { return r.plugins }
 
 func newPlugins(r *Registry) *Plugins {
@@ -23,7 +23,7 @@ func (p *Plugins) Observe(plugin, extension, point, method, outcome string, d ti
 	p.calls.With(plugin, extension, point, method, outcome).Observe(d)
 }
 
-// Forget removes the series of an extension that is gone.
+// Forget removes the series of a removed extension.
 func (p *Plugins) Forget(plugin, extension string) {
 	p.calls.forget(func(values []string) bool { return values[0] == plugin && values[1] == extension })
 }
@@ -33,31 +33,33 @@ type PluginReading struct {
 	Plugin, Extension string
 	// State is LOADED, STARTED, PAUSED or STOPPED.
 	State string
-	// Queue is how many calls are running or waiting.
+	// Queue is the number of calls that are running or waiting.
 	Queue int
-	// Unavailable is why it cannot run although it should, in a few words that are the same for all of the kind; it is empty
-	// if it can run, or need not.
+	// Unavailable is the reason why the extension should run but cannot, as a short constant text
+	// per kind of reason; empty if it can run or is not meant to.
 	Unavailable string
 }
 
-// PluginUsage is what one plugin uses. What is not known is 0 and has no series.
+// PluginUsage is the resource usage of one plugin. Unknown values are 0 and have no series.
 type PluginUsage struct {
 	Plugin string
-	// Memory is bytes.
+	// Memory is in bytes.
 	Memory int64
 	CPU    time.Duration
-	// Allocated is bytes.
+	// Allocated is in bytes.
 	Allocated int64
 }
 
-// PluginShadow is how copies of the calls of one plugin ended on a version that gets nothing else.
+// PluginShadow counts the results of a plugin's copied calls on a version that receives only
+// copies.
 type PluginShadow struct {
 	Plugin                            string
 	Equal, Different, Failed, Dropped int64
 }
 
-// RegisterPlugins publishes the state of plugins, which is asked for at every reading, so that what is gone has no
-// series. usage is that of each plugin, and shadows that of those that have one; all functions must be quick.
+// RegisterPlugins publishes the state of plugins, which is read for every gathering, so that
+// removed plugins have no series. usage returns that of each plugin, and shadows that of plugins
+// with a shadow version; all functions must be quick.
 func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func() []PluginUsage, shadows func() []PluginShadow) {
 	queue := r.reading(Declaration{
 		Name: "plugin.queue", Description: "Calls of an extension that are running or waiting.", Tags: []string{"plugin", "extension"},
@@ -85,7 +87,7 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 		for _, e := range extensions() {
 			key := [2]string{e.Plugin, e.Extension}
 			if seen[key] {
-				continue // Two classes of one name; a series may be there only once.
+				continue // Two classes with the same name; a series must be unique.
 			}
 			seen[key] = true
 			emit.value(queue, float64(e.Queue), e.Plugin, e.Extension)
@@ -119,18 +121,19 @@ func (r *Registry) RegisterPlugins(extensions func() []PluginReading, usage func
 // JavaReading is the state of the JVMs that run Java plugins.
 type JavaReading struct {
 	Up bool
-	// Processes is how many JVMs have plugins; Spares how many are kept for the next that dies.
+	// Processes is the number of JVMs with plugins; Spares that of JVMs that wait to replace a
+	// failed one.
 	Processes int
 	Spares    int
 	Restarts  int64
 	// Resident, HeapUsed, HeapCommitted and Metaspace are bytes.
 	Resident, HeapUsed, HeapCommitted, Metaspace int64
-	// Calls is how many run.
+	// Calls is the number of running calls.
 	Calls int64
 }
 
-// RegisterJava publishes the state of the JVMs that run Java plugins, which is asked for at every reading; the function
-// must be quick.
+// RegisterJava publishes the state of the JVMs that run Java plugins, which is read for every
+// gathering; the function must be quick.
 func (r *Registry) RegisterJava(read func() JavaReading) {
 	gauge := func(name, description string, unit string) *reading {
 		return r.reading(Declaration{Name: name, Description: description, BaseUnit: unit}, TypeGauge)

@@ -12,15 +12,15 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// sampleAge is how long readings of the process and the system are reused. It keeps frequent readers cheap and gives
-// CPU ratios a span that is long enough to mean something.
+// sampleAge is how long readings of the process and the system are reused. It keeps frequent reads
+// cheap and gives CPU ratios a meaningful period.
 const sampleAge = time.Second
 
 // processStart is close enough to the real start: packages are initialised before main.
 var processStart = time.Now()
 
-// sampler looks at the process and the system at most once per sampleAge and remembers what it saw. The CPU ratios
-// cover the time since the sample before, so nobody ever waits for a measurement.
+// sampler samples the process and the system at most once per sampleAge and caches the sample. The
+// CPU ratios cover the time since the previous sample, so no reader waits for a measurement.
 type sampler struct {
 	elapsed func() time.Duration
 	home    string
@@ -32,7 +32,7 @@ type sampler struct {
 	latest sample
 }
 
-// sample is one consistent look.
+// sample is one consistent reading.
 type sample struct {
 	system  systemSample
 	runtime runtimeSample
@@ -56,8 +56,9 @@ func (s *sampler) take(now time.Duration) {
 	s.taken = now
 }
 
-// RegisterProcess declares and fills the readings of the process, of the Go runtime and of the system. The disk
-// readings are those of the file system that holds the folder home, or its nearest existing parent.
+// RegisterProcess declares and fills the readings of the process, of the Go runtime and of the
+// system. The disk readings are those of the file system of the folder home, or of its nearest
+// existing parent.
 func (r *Registry) RegisterProcess(home string) error {
 	proc, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {

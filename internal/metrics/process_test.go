@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// dashboardNames are the names that the administrative web page asks for.
+// dashboardNames are the names that the admin console requests.
 var dashboardNames = []string{
 	"process.cpu.usage", "system.cpu.usage", "system.memory.total", "system.memory.free", "system.memory.swap.total",
 	"system.memory.swap.free", "disk.total", "disk.free",
@@ -58,7 +58,7 @@ func TestDashboardNames(t *testing.T) {
 			t.Errorf("%s has no meter", name)
 		}
 	}
-	// It has tags, so it has no meter before the first request; the name exists.
+	// It has tags, so it has no meter before the first request; only its name exists.
 	if _, ok := byName["http.server.requests"]; !ok {
 		t.Error("http.server.requests is not declared")
 	}
@@ -116,7 +116,7 @@ func TestProcessValuesArePlausible(t *testing.T) {
 	}
 }
 
-// useCPU computes until the system's accounting has noticed, so that the ratios have something to show.
+// useCPU computes until the system's accounting shows it, so that the ratios are not zero.
 func useCPU(t *testing.T) {
 	t.Helper()
 	proc, err := process.NewProcess(int32(os.Getpid()))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Names of the readings of the Go runtime that this package uses.
+// Names of the Go runtime metrics that this package reads.
 const (
 	goGoroutines   = "/sched/goroutines:goroutines"
 	goThreads      = "/sched/threads/total:threads"
@@ -35,8 +35,8 @@ var runtimeNames = []string{
 	goHeapCount, goMemoryLimit, goHeapObjects, goHeapUnused, goHeapFree, goHeapReleased, goMemoryTotal, goMutexWait,
 }
 
-// runtimeSample holds what the Go runtime says, by the names above, and what is derived from it. It is shared by its
-// readers and never changed once it is taken.
+// runtimeSample contains the Go runtime metrics with the names above, and values derived from them.
+// It is shared by its readers and immutable.
 type runtimeSample struct {
 	numbers      map[string]float64
 	gcPauses     timings
@@ -45,17 +45,17 @@ type runtimeSample struct {
 	memoryLimit  float64
 }
 
-// heapCommitted is the heap memory that the process holds, whether objects use it or not.
+// heapCommitted returns the committed heap memory, used by objects or not.
 func (s *runtimeSample) heapCommitted() float64 {
 	return s.numbers[goHeapObjects] + s.numbers[goHeapUnused] + s.numbers[goHeapFree]
 }
 
-// nonHeap is everything else that the process holds: stacks, metadata and buffers of the runtime.
+// nonHeap returns the rest of the process's memory: stacks, metadata and buffers of the runtime.
 func (s *runtimeSample) nonHeap() float64 {
 	return s.numbers[goMemoryTotal] - s.numbers[goHeapReleased] - s.heapCommitted()
 }
 
-// runtimeReader keeps the memory that the runtime fills.
+// runtimeReader reuses the memory that the runtime fills.
 type runtimeReader struct {
 	samples      []metrics.Sample
 	gcPauses     histogramReader
@@ -71,7 +71,7 @@ func newRuntimeReader() *runtimeReader {
 	return r
 }
 
-// read takes a sample. Without a memory limit of its own the runtime may use the memory of the system.
+// read takes a sample. If no memory limit is set, the limit is the system's memory.
 func (r *runtimeReader) read(now time.Duration, systemMemory float64) runtimeSample {
 	metrics.Read(r.samples)
 	s := runtimeSample{numbers: make(map[string]float64, len(r.samples))}
@@ -99,8 +99,9 @@ func (r *runtimeReader) read(now time.Duration, systemMemory float64) runtimeSam
 	return s
 }
 
-// histogramReader turns a histogram of the runtime into the values of a timer. The runtime knows counts per bucket
-// only, so the total takes every duration for the middle of its bucket and the maximum takes it for the upper bound.
+// histogramReader converts a histogram of the runtime to the values of a timer. The runtime only
+// knows counts per bucket, so the total uses the middle of each bucket and the maximum the upper
+// bound.
 type histogramReader struct {
 	counts []uint64
 	max    decayingMax

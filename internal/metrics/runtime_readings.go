@@ -2,7 +2,7 @@
 
 package metrics
 
-// runtimeReading is one metric that is filled from a sample of the Go runtime.
+// runtimeReading is a metric that is filled from a sample of the Go runtime.
 type runtimeReading struct {
 	name, description, unit string
 	kind                    Type
@@ -15,7 +15,7 @@ func number(name string) func(emitter, *reading, *sample) {
 	return func(emit emitter, rd *reading, s *sample) { emit.value(rd, s.runtime.numbers[name]) }
 }
 
-// none emits a constant zero for something that this server does not have.
+// none emits a constant zero for a feature that this server does not have.
 func none(tags ...string) func(emitter, *reading, *sample) {
 	return func(emit emitter, rd *reading, _ *sample) { emit.value(rd, 0, tags...) }
 }
@@ -34,8 +34,8 @@ var (
 	bufferTags = []string{"id"}
 )
 
-// runtimeReadings are the metrics of the Go runtime: first under their own names, then under the jvm.* names that
-// existing dashboards ask for.
+// runtimeReadings are the metrics of the Go runtime: first under their own names, then under the
+// jvm.* names that existing dashboards use.
 var runtimeReadings = []runtimeReading{
 	{"go.goroutines", "Goroutines that exist.", "", TypeGauge, nil, number(goGoroutines)},
 	{"go.threads", "Operating system threads of the Go runtime.", "threads", TypeGauge, nil, number(goThreads)},

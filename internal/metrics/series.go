@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxSeries bounds the series of one metric, so that a tag value that comes from outside cannot exhaust the
-	// memory. Further combinations are counted together under overflowValue.
+	// maxSeries is the maximum number of series of a metric, so that tag values from outside cannot
+	// exhaust the memory. Further combinations are counted together under overflowValue.
 	maxSeries     = 2000
 	overflowValue = "other"
 )
@@ -20,13 +20,14 @@ const (
 // tagValues is the identity of a series within its family; unused places are empty.
 type tagValues [maxTags]string
 
-// series finds the instrument of a combination of tag values. Reading takes no lock and allocates nothing: the map
-// is replaced, never changed, because new combinations appear rarely and look-ups happen on every request.
+// series maps combinations of tag values to instruments. Reading takes no lock and allocates
+// nothing: the map is copied on write, because new combinations are rare and look-ups happen on
+// every request.
 type series[T any] struct {
 	name   string
 	tags   int
 	create func(values []string) *T
-	// remove takes a series from what is exposed; nil if series stay.
+	// remove removes a series from the exposition; nil if series are never removed.
 	remove func(values []string)
 
 	mu     sync.Mutex
@@ -39,7 +40,7 @@ func newSeries[T any](f *family, create func(values []string) *T) *series[T] {
 	return s
 }
 
-// get panics when the number of values differs from the number of declared tags.
+// get panics if the number of values differs from the number of declared tags.
 func (s *series[T]) get(values []string) *T {
 	if len(values) != s.tags {
 		panic(fmt.Sprintf("metrics: %q has %d tags, got %d values", s.name, s.tags, len(values)))
@@ -80,7 +81,8 @@ func (s *series[T]) add(key tagValues) *T {
 	return t
 }
 
-// forget removes the series whose values match. Whoever still holds one of them records into nothing.
+// forget removes the series whose values match. Values recorded through a removed instrument are
+// lost.
 func (s *series[T]) forget(match func(values []string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

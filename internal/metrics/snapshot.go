@@ -19,13 +19,13 @@ const (
 	StatisticMax   = "max"   // timers, distribution summaries
 )
 
-// Tag is a key and a value that tell the series of one metric apart.
+// Tag is a key and a value that identify a series of a metric.
 type Tag struct{ Key, Value string }
 
 // String returns the tag as "key:value".
 func (t Tag) String() string { return t.Key + ":" + t.Value }
 
-// ParseTag reads "key:value". The value may contain colons.
+// ParseTag parses "key:value". The value may contain colons.
 func ParseTag(s string) (Tag, error) {
 	key, value, ok := strings.Cut(s, ":")
 	if !ok || key == "" {
@@ -40,8 +40,8 @@ type Measurement struct {
 	Value     float64
 }
 
-// Meter is one series of a metric: its tags, sorted by key, and its values in the order value, or count, total, max.
-// Values are passed on as they are, NaN and infinities included.
+// Meter is one series of a metric: its tags, sorted by key, and its values in the order value, or
+// count, total, max. Values are unmodified, including NaN and infinities.
 type Meter struct {
 	Tags   []Tag
 	Values []Measurement
@@ -64,7 +64,7 @@ type Metric struct {
 	Meters                      []Meter
 }
 
-// Match returns the metric with only those meters that carry all the given tags.
+// Match returns the metric with only those meters that have all the given tags.
 func (m Metric) Match(tags []Tag) Metric {
 	if len(tags) == 0 {
 		return m
@@ -79,7 +79,7 @@ func (m Metric) Match(tags []Tag) Metric {
 	return m
 }
 
-// AvailableTags returns the values, sorted, that the metric's meters have for each tag key.
+// AvailableTags returns the sorted values of each tag key in the metric's meters.
 func (m Metric) AvailableTags() map[string][]string {
 	available := make(map[string][]string)
 	for _, meter := range m.Meters {
@@ -94,8 +94,8 @@ func (m Metric) AvailableTags() map[string][]string {
 	return available
 }
 
-// Snapshot returns the named metrics, or all of them when names is nil, sorted by name. Unknown names are skipped;
-// a declared metric without any series is returned without meters.
+// Snapshot returns the named metrics, or all of them if names is nil, sorted by name. Unknown names
+// are skipped; a declared metric without series is returned without meters.
 func (r *Registry) Snapshot(names []string) ([]Metric, error) {
 	gathered, err := r.prom.Gather()
 	if err != nil {

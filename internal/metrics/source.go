@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// source is a collector whose numbers are computed when somebody reads them. One source may own many families, so
-// that one look at the origin of the numbers serves all of them.
+// source is a collector whose values are computed when they are read. A source may have many
+// families, so that one reading of the origin serves all of them.
 type source struct {
 	descs   []*prometheus.Desc
 	collect func(emit emitter)
@@ -33,7 +33,7 @@ type reading struct {
 	max    *prometheus.Desc
 }
 
-// emitter hands computed values to the registry.
+// emitter passes computed values to the registry.
 type emitter struct{ ch chan<- prometheus.Metric }
 
 func (e emitter) value(rd *reading, v float64, tags ...string) {
@@ -44,7 +44,7 @@ func (e emitter) value(rd *reading, v float64, tags ...string) {
 	e.ch <- prometheus.MustNewConstMetric(rd.desc, kind, v, tags...)
 }
 
-// timings is the state of a timer that is kept elsewhere.
+// timings is the state of a timer that is recorded elsewhere.
 type timings struct {
 	count   uint64
 	total   float64
@@ -57,7 +57,7 @@ func (e emitter) timings(rd *reading, t timings, tags ...string) {
 	e.ch <- prometheus.MustNewConstMetric(rd.max, prometheus.GaugeValue, t.max, tags...)
 }
 
-// reading declares a family that a source will fill.
+// reading declares a family of a source.
 func (r *Registry) reading(d Declaration, kind Type) *reading {
 	f := r.declare(d, kind)
 	rd := &reading{family: f, desc: f.desc()}
@@ -79,23 +79,24 @@ func (r *Registry) source(readings []*reading, collect func(emit emitter)) {
 	r.register(s, readings[0].family.Name)
 }
 
-// GaugeFunc declares a gauge without tags whose value is asked for at every reading. The function must be quick, must
-// not block and may be called by several goroutines at once.
+// GaugeFunc declares a gauge without tags whose value is read for every gathering. The function
+// must be quick, must not block and may be called concurrently.
 func (r *Registry) GaugeFunc(d Declaration, value func() float64) {
 	d.mustHaveNoTags()
 	rd := r.reading(d, TypeGauge)
 	r.source([]*reading{rd}, func(emit emitter) { emit.value(rd, value()) })
 }
 
-// CounterFunc is GaugeFunc for a number that only grows.
+// CounterFunc is GaugeFunc for a counter.
 func (r *Registry) CounterFunc(d Declaration, value func() float64) {
 	d.mustHaveNoTags()
 	rd := r.reading(d, TypeCounter)
 	r.source([]*reading{rd}, func(emit emitter) { emit.value(rd, value()) })
 }
 
-// GaugeVecFunc declares a gauge with tags whose series are asked for at every reading. The function calls emit once
-// per series with the tag values in the order of the declared keys; it must not emit one series twice.
+// GaugeVecFunc declares a gauge with tags whose series are read for every gathering. The function
+// calls emit once per series with the tag values in the order of the declared keys; it must not
+// emit a series twice.
 func (r *Registry) GaugeVecFunc(d Declaration, values func(emit func(v float64, tags ...string))) {
 	rd := r.reading(d, TypeGauge)
 	r.source([]*reading{rd}, func(emit emitter) {
@@ -103,9 +104,9 @@ func (r *Registry) GaugeVecFunc(d Declaration, values func(emit func(v float64, 
 	})
 }
 
-// Reading is one number of a part that keeps its own statistics.
+// Reading is one number of a package that keeps its own statistics.
 type Reading struct {
-	// Key is the key of the number in the map that the part supplies; the metric is named prefix + "." + Key.
+	// Key is the key of the number in the package's map; the metric is named prefix + "." + Key.
 	Key         string
 	Description string
 	BaseUnit    string
@@ -113,9 +114,9 @@ type Reading struct {
 	Type Type
 }
 
-// RegisterReadings publishes the statistics of a part below a prefix. The function read is called once for each
-// gathering, must be quick, must not block and may be called by several goroutines at once. A key that is missing in
-// its answer has no series in that gathering; a key that is not declared is ignored.
+// RegisterReadings publishes the statistics of a package below a prefix. The function read is
+// called once for each gathering, must be quick, must not block and may be called concurrently. A
+// key that is missing in its result has no series in that gathering; an undeclared key is ignored.
 func (r *Registry) RegisterReadings(prefix string, readings []Reading, read func() map[string]float64) {
 	own := make([]*reading, 0, len(readings))
 	keys := make([]string, 0, len(readings))

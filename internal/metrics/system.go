@@ -16,8 +16,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// systemSample holds what the operating system says. A number that could not be read keeps its last value and is NaN
-// when it never could.
+// systemSample contains the readings of the operating system. A number that could not be read keeps
+// its last value, and is NaN if there is none.
 type systemSample struct {
 	processCPU, systemCPU        float64
 	load                         float64
@@ -27,7 +27,7 @@ type systemSample struct {
 	diskTotal, diskFree          float64
 }
 
-// systemReader remembers the CPU times of the sample before.
+// systemReader keeps the CPU times of the previous sample.
 type systemReader struct {
 	proc *process.Process
 	cpus float64
@@ -66,8 +66,8 @@ func (r *systemReader) read(last systemSample, home string) systemSample {
 	return s
 }
 
-// readCPU derives the ratios from the time that has been used since the last sample. The first sample has nothing to
-// compare with and reports zero.
+// readCPU derives the ratios from the CPU time since the last sample. The first sample reports
+// zero.
 func (r *systemReader) readCPU(s *systemSample) {
 	now := time.Now()
 	if t, err := r.proc.Times(); err == nil {
@@ -79,7 +79,7 @@ func (r *systemReader) readCPU(s *systemSample) {
 	}
 	if all, err := cpu.Times(false); err == nil && len(all) > 0 {
 		t := all[0]
-		// The time of guests is left out: Linux counts it in the time of their users.
+		// The time of guests is omitted: Linux includes it in the time of their users.
 		busy := t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal
 		total := busy + t.Idle + t.Iowait
 		if r.started && total > r.systemAt {
@@ -97,8 +97,8 @@ func ratio(part, whole float64) float64 {
 }
 
 func (r *systemReader) readFiles(s *systemSample) {
-	// Recent Linux kernels tell the number of descriptors as the size of their folder, which spares a server with many
-	// connections from listing them all.
+	// Recent Linux kernels report the number of descriptors as the size of their folder, so that a
+	// server with many connections need not list them all.
 	if info, err := os.Stat("/proc/self/fd"); err == nil && info.Size() > 0 {
 		s.filesOpen = float64(info.Size())
 	} else if n, err := r.proc.NumFDs(); err == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// distribution is what timers and distribution summaries share: count, total and recent maximum of one series.
+// distribution is the common part of timers and distribution summaries: count, total and recent
+// maximum of one series.
 type distribution struct {
 	observer prometheus.Observer
 	max      decayingMax
@@ -23,18 +24,18 @@ func (d *distribution) observe(v float64) {
 // Timer is one series of durations.
 type Timer struct{ distribution }
 
-// Observe records one duration. A negative duration, which only a clock that was set back can produce, counts as
-// zero.
+// Observe records one duration. A negative duration, which occurs only if a clock is set back,
+// counts as zero.
 func (t *Timer) Observe(d time.Duration) { t.observe(max(d, 0).Seconds()) }
 
-// Since records the time that has passed since start.
+// Since records the time since start.
 func (t *Timer) Since(start time.Time) { t.Observe(time.Since(start)) }
 
 // TimerVec is a timer with tags.
 type TimerVec struct{ series *series[Timer] }
 
-// With returns the timer of the given tag values, in the order of the declared keys. Code that observes often keeps
-// the result.
+// With returns the timer with the given tag values, in the order of the declared keys. Hot code
+// keeps the result.
 func (v *TimerVec) With(values ...string) *Timer { return v.series.get(values) }
 
 // forget removes the series whose tag values match.
@@ -62,10 +63,11 @@ func (r *Registry) TimerVec(d Declaration) *TimerVec {
 	return &TimerVec{s}
 }
 
-// DistributionSummary is one series of amounts that are no durations, such as sizes.
+// DistributionSummary is one series of amounts other than durations, such as sizes.
 type DistributionSummary struct{ distribution }
 
-// Observe records one amount. Negative values and NaN are ignored, because they would spoil the total for good.
+// Observe records one amount. Negative values and NaN are ignored, because they would corrupt the
+// total permanently.
 func (s *DistributionSummary) Observe(v float64) {
 	if v >= 0 {
 		s.observe(v)
@@ -77,7 +79,7 @@ type DistributionSummaryVec struct {
 	series *series[DistributionSummary]
 }
 
-// With returns the summary of the given tag values, in the order of the declared keys.
+// With returns the summary with the given tag values, in the order of the declared keys.
 func (v *DistributionSummaryVec) With(values ...string) *DistributionSummary {
 	return v.series.get(values)
 }
@@ -88,8 +90,8 @@ func (r *Registry) DistributionSummary(d Declaration) *DistributionSummary {
 	return r.DistributionSummaryVec(d).With()
 }
 
-// DistributionSummaryVec declares a distribution summary with tags. With bounds in the declaration it is exposed as
-// a histogram, otherwise as a summary of count and sum.
+// DistributionSummaryVec declares a distribution summary with tags. If the declaration has buckets,
+// it is exposed as a histogram, otherwise as a summary of count and sum.
 func (r *Registry) DistributionSummaryVec(d Declaration) *DistributionSummaryVec {
 	f := r.declare(d, TypeDistributionSummary)
 	var (
@@ -116,7 +118,7 @@ func (r *Registry) DistributionSummaryVec(d Declaration) *DistributionSummaryVec
 	return &DistributionSummaryVec{s}
 }
 
-// distributionCollector adds the family of maxima to the family that the Prometheus library keeps.
+// distributionCollector adds the family of maxima to the family of the Prometheus library.
 type distributionCollector[T any] struct {
 	prometheus.Collector
 	family *family
