@@ -17,9 +17,9 @@ import (
 // ErrNotFound means that a path names no regular file inside the log folder.
 var ErrNotFound = errors.New("no such log file")
 
-// Folder reads the files of a log folder. Nothing outside the folder can be reached, neither by the path nor through
-// a symbolic link. A Folder holds nothing open between calls, may be used by several goroutines at once and does not
-// mind when the folder appears, disappears or is replaced.
+// Folder reads the files of a log folder. Nothing outside the folder can be reached, neither by a
+// path nor through a symbolic link. A Folder keeps nothing open between calls, is safe for
+// concurrent use and tolerates that the folder appears, disappears or is replaced.
 type Folder struct{ dir string }
 
 // OpenFolder returns the folder dir, which need not exist yet.
@@ -71,8 +71,8 @@ func regularNames(root *os.Root, dir string) ([]string, error) {
 	return names, nil
 }
 
-// Reader is an opened log file. It ends where the file ended when it was opened, so that its size can be announced
-// while the file grows.
+// Reader is an opened log file. It ends where the file ended when it was opened, so that its size
+// is known while the file grows.
 type Reader struct {
 	file *os.File
 	rest io.LimitedReader
@@ -83,20 +83,21 @@ type Reader struct {
 // Name returns the last element of the file's path.
 func (r *Reader) Name() string { return r.name }
 
-// Size returns the number of bytes that can be read, unless the file is cut off meanwhile.
+// Size returns the number of bytes that can be read, unless the file is truncated meanwhile.
 func (r *Reader) Size() int64 { return r.size }
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) { return r.rest.Read(p) }
 
-// WriteTo implements io.WriterTo, which lets a network connection take the bytes straight from the file.
+// WriteTo implements io.WriterTo, so that a network connection can use sendfile.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, &r.rest) }
 
 // Close implements io.Closer.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Open opens the file with the given path, which is relative to the folder and may name a file in a folder below it.
-// A path that is absolute, leads outside, or names nothing, a folder or a special file gives ErrNotFound.
+// Open opens the file with the given path, which is relative to the folder and may name a file in a
+// subfolder. It returns ErrNotFound if the path is absolute, leads outside, or names nothing, a
+// folder or a special file.
 func (f *Folder) Open(path string) (*Reader, error) {
 	file, info, err := f.openRegular(path)
 	if err != nil {
@@ -110,15 +111,15 @@ func (f *Folder) Open(path string) (*Reader, error) {
 	}, nil
 }
 
-// openRegular is the only way to a file of the folder.
+// openRegular opens a regular file of the folder; all access to files goes through it.
 func (f *Folder) openRegular(path string) (*os.File, fs.FileInfo, error) {
 	root, name, err := f.rootOf(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	// Ask before opening, because opening a device can have effects, and open without blocking, because a FIFO may
-	// have taken the file's place in between.
+	// Stat before opening, because opening a device can have effects, and open without blocking,
+	// because a FIFO may have taken the file's place in between.
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, nil, refuse(path, err)
@@ -142,7 +143,7 @@ func (f *Folder) openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// stat describes the file that the path names now.
+// stat returns the current file info of a path.
 func (f *Folder) stat(path string) (fs.FileInfo, error) {
 	root, name, err := f.rootOf(path)
 	if err != nil {
@@ -156,7 +157,7 @@ func (f *Folder) stat(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// rootOf checks and normalises a path and opens the folder.
+// rootOf validates and normalises a path and opens the folder.
 func (f *Folder) rootOf(path string) (*os.Root, string, error) {
 	name := filepath.Clean(path)
 	if f.dir == "" || path == "" || strings.ContainsRune(path, 0) || !filepath.IsLocal(name) {
@@ -169,8 +170,8 @@ func (f *Folder) rootOf(path string) (*os.Root, string, error) {
 	return root, name, nil
 }
 
-// refuse turns a failure into ErrNotFound, except where the file may well exist and the server is to blame. The
-// location of the folder is not part of the message.
+// refuse converts an error to ErrNotFound, unless the file may exist and the server is at fault.
+// The message does not contain the location of the folder.
 func refuse(path string, err error) error {
 	for _, own := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
 		if errors.Is(err, own) {

@@ -18,7 +18,8 @@ import (
 
 const secret = "outside: nobody may read this"
 
-// populate fills a log folder, and the folder around it, with everything that a path could try to reach.
+// populate fills a log folder, and the folder around it, with every kind of file that a path could
+// try to reach.
 func populate(t testing.TB) string {
 	t.Helper()
 	outer := t.TempDir()

@@ -27,7 +27,7 @@ var levels = []struct {
 	{LevelFatal, "FATAL"},
 }
 
-// ParseLevel reads the name of a level: TRACE, DEBUG, INFO, WARN, ERROR or FATAL.
+// ParseLevel parses the name of a level: TRACE, DEBUG, INFO, WARN, ERROR or FATAL.
 func ParseLevel(name string) (slog.Level, error) {
 	for _, l := range levels {
 		if l.name == name {
@@ -48,10 +48,10 @@ func LevelName(level slog.Level) string {
 	return name
 }
 
-// handler adds two things to a handler of log/slog: names for the levels that the library prints as "ERROR+4", and
-// the urgency of warnings.
+// handler adds two things to a handler of log/slog: names for the levels that the library prints as
+// "ERROR+4", and immediate writes of warnings.
 type handler struct {
-	plain slog.Handler // for the levels whose names the library knows: it is faster without a hook
+	plain slog.Handler // for the levels with names in the library: faster without ReplaceAttr
 	named slog.Handler
 	spool *spool
 }

@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the memory that one line takes; the rest of a longer line is replaced by a mark.
+// maxLine is the maximum length of a line in memory; the rest of a longer line is replaced by a
+// mark.
 const maxLine = 64 << 10
 
-// splitter turns blocks of bytes into lines of valid UTF-8 without their line breaks.
+// splitter splits blocks of bytes into lines of valid UTF-8 without line breaks.
 type splitter struct {
 	emit func(line string) error
 	line []byte
-	cut  int64 // bytes of the current line that were left out
+	cut  int64 // omitted bytes of the current line
 }
 
 // feed emits the lines that the block completes and keeps the rest.
@@ -41,7 +42,7 @@ func (s *splitter) keep(part []byte) {
 	s.cut += int64(len(part) - room)
 }
 
-// finish emits what is left of a line that nobody will complete.
+// finish emits an incomplete last line.
 func (s *splitter) finish() error {
 	if len(s.line) == 0 && s.cut == 0 {
 		return nil
@@ -49,7 +50,7 @@ func (s *splitter) finish() error {
 	return s.flush()
 }
 
-// reset forgets an incomplete line.
+// reset drops an incomplete line.
 func (s *splitter) reset() {
 	s.line, s.cut = s.line[:0], 0
 }
@@ -60,7 +61,7 @@ func (s *splitter) flush() error {
 	if cut == 0 {
 		return s.emit(strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte{'\r'})), "\uFFFD"))
 	}
-	// Do not leave half a character at the end.
+	// Do not keep an incomplete character at the end.
 	for i := 1; i < utf8.UTFMax && i < len(line); i++ {
 		if start := len(line) - i; utf8.RuneStart(line[start]) {
 			if !utf8.FullRune(line[start:]) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logs owns the log files of a server: it builds the process logger and the audit logger, rotates their
-// files, and reads the log folder for those who may look at it.
+// Package logs owns the log files of a server: it builds the process logger and the audit logger,
+// rotates their files, and reads the log folder.
 //
-// It does not decide what is logged, who may read it or how a file travels to the reader.
+// It does not decide what is logged, who may read it or how a file is transferred to the reader.
 package logs
 
 import (
@@ -25,56 +25,58 @@ const (
 	DefaultMaxSizeMB = 32
 )
 
-// Format is the form of the records on the console.
+// Format is the format of records on the console.
 type Format string
 
-// The forms of the records on the console. The empty format means FormatText.
+// The formats of records on the console. The empty format means FormatText.
 const (
 	FormatText Format = "TEXT"
 	FormatJSON Format = "JSON"
 )
 
-// Options say where records go. Nothing is written anywhere by default.
+// Options configures the destinations of records. By default nothing is written.
 type Options struct {
 	Console Console
 	File    File
-	// AuditPath is the audit log's file; without it audit records are discarded. Rotation follows File.
+	// AuditPath is the audit log's file; if empty, audit records are discarded. Rotation follows
+	// File.
 	AuditPath string
-	// ClientPath is the file with requests of clients, which is created with the first record; without it they are
-	// discarded. Rotation follows File.
+	// ClientPath is the file of client requests, which is created with the first record; if empty,
+	// they are discarded. Rotation follows File.
 	ClientPath string
-	// Also gets every record of the process logger; nil is nobody.
+	// Also receives every record of the process logger; may be nil.
 	Also slog.Handler
-	// Stderr is where the console records and the report of a failing log file go; nil means os.Stderr.
+	// Stderr receives the console records and reports of failing log files; nil means os.Stderr.
 	Stderr io.Writer
 }
 
-// Console says what is written to standard error.
+// Console configures the records on standard error.
 type Console struct {
 	Enabled bool
 	Level   slog.Level
 	Format  Format
 }
 
-// File says what is written to the log file, one JSON object per line, and when the file is rotated.
+// File configures the log file, one JSON object per line, and its rotation.
 type File struct {
 	Enabled bool
 	Level   slog.Level
-	// Path is the current file; its folder is the log folder, even when the file is not enabled.
+	// Path is the current file; its folder is the log folder, even if the file is not enabled.
 	Path string
-	// MaxFiles is how many rotated files are kept; zero means DefaultMaxFiles.
+	// MaxFiles is the number of rotated files to keep; zero means DefaultMaxFiles.
 	MaxFiles int
 	// MaxSizeMB is the size at which a file is rotated; zero means DefaultMaxSizeMB.
 	MaxSizeMB int
-	// Compress packs rotated files with gzip.
+	// Compress enables gzip for rotated files.
 	Compress bool
 }
 
 // Logs is the set of open log files of a process.
 //
-// Logging never waits for a disk or a terminal: records go through memory, are written by a goroutine of their own
-// within about 100 ms, and are dropped and counted when they cannot be written. A record of level WARN or above is
-// written before the call that logged it returns, unless the disk stalls.
+// Logging never waits for a disk or a terminal: records are buffered in memory, written by a
+// separate goroutine within about 100 ms, and dropped and counted if they cannot be written. A
+// record of level WARN or above is written before the call that logged it returns, unless the disk
+// stalls.
 type Logs struct {
 	logger  *slog.Logger
 	audit   *slog.Logger
@@ -139,13 +141,15 @@ func Open(o Options) (*Logs, error) {
 // Logger returns the process logger.
 func (l *Logs) Logger() *slog.Logger { return l.logger }
 
-// Audit returns the logger of administrative actions. It writes to its own file and never to the console.
+// Audit returns the logger of administrative actions, which has its own file and never writes to
+// the console.
 func (l *Logs) Audit() *slog.Logger { return l.audit }
 
-// Client returns the logger of requests of clients. It writes to its own file and never to the console.
+// Client returns the logger of client requests, which has its own file and never writes to the
+// console.
 func (l *Logs) Client() *slog.Logger { return l.client }
 
-// Dir returns the log folder, or the empty string when no file is configured.
+// Dir returns the log folder, or the empty string if no file is configured.
 func (l *Logs) Dir() string { return l.dir }
 
 // Dropped returns how many records could not be written.
@@ -157,8 +161,9 @@ func (l *Logs) Dropped() uint64 {
 	return n
 }
 
-// Close writes what is pending, closes the files and ends the goroutines. Records that are logged afterwards still
-// reach the console; those for files are dropped and counted. Further calls return the first result.
+// Close writes pending records, closes the files and ends the goroutines. Records that are logged
+// afterwards still reach the console; those for files are dropped and counted. Further calls return
+// the first result.
 func (l *Logs) Close() error {
 	l.closing.Do(func() {
 		var errs []error
@@ -184,7 +189,7 @@ func folderOf(o Options) string {
 	}
 }
 
-// openFile opens a file for the life of the logs. It proves that the file can be written before anybody relies on it.
+// openFile opens a file until Close, after checking that it is writable.
 func (l *Logs) openFile(o Options, path string) (*spool, error) {
 	if path == "" {
 		return nil, errors.New("open log file: the path is missing")
@@ -209,7 +214,7 @@ func (l *Logs) openFile(o Options, path string) (*spool, error) {
 	return l.spool(o, path), nil
 }
 
-// spool starts the writer of a file, which is created with the first record if it is missing.
+// spool starts the writer of a file, which is created with the first record if missing.
 func (l *Logs) spool(o Options, path string) *spool {
 	stderr := slog.New(slog.NewTextHandler(o.Stderr, nil))
 	s := newSpool(&timberjack.Logger{
@@ -246,7 +251,7 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// nopCloser keeps a writer open that belongs to somebody else.
+// nopCloser keeps a writer open that another owner closes.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

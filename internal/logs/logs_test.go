@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// screen is a console that several goroutines may write to.
+// screen is a console that is safe for concurrent use.
 type screen struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

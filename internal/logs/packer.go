@@ -17,19 +17,20 @@ import (
 const (
 	// packInterval is how often the packer looks for rotated files.
 	packInterval = 5 * time.Second
-	// packPiece is what is packed between two pauses: a fraction of a millisecond of work.
+	// packPiece is the number of bytes between two pauses: a fraction of a millisecond of work.
 	packPiece = 16 << 10
-	// packRest is how many times as long as the work on a piece the pause after it lasts.
+	// packRest is the duration of a pause as a multiple of the work before it.
 	packRest = 3
-	// packingSuffix marks a file that is not whole yet.
+	// packingSuffix marks an incomplete file.
 	packingSuffix = ".packing"
 )
 
 // errStopped ends the packing of a file when the log is closed. The next process packs it.
 var errStopped = errors.New("the log is closed")
 
-// packer packs the rotated files of one log with gzip, one after another. It takes its time: packed at full speed a
-// file would occupy a processor for a good part of a second, in which every request waits longer.
+// packer compresses the rotated files of one log with gzip, one after another. It is slow on
+// purpose: at full speed a file would occupy a processor for a good part of a second, in which
+// every request waits longer.
 type packer struct {
 	folder *Folder
 	path   string
@@ -38,7 +39,7 @@ type packer struct {
 	done   chan struct{}
 }
 
-// newPacker starts the packer of the rotations of a file, in a goroutine that close ends.
+// newPacker starts the packer for the rotations of a file, in a goroutine that close ends.
 func newPacker(path string, logger *slog.Logger) *packer {
 	p := &packer{
 		folder: OpenFolder(filepath.Dir(path)), path: path, stop: make(chan struct{}), done: make(chan struct{}),
@@ -50,7 +51,7 @@ func newPacker(path string, logger *slog.Logger) *packer {
 
 func (p *packer) run() {
 	defer close(p.done)
-	// A file that cannot be packed is reported once.
+	// A file that cannot be compressed is reported once.
 	bad := map[string]bool{}
 	for {
 		for _, r := range p.folder.rotations(filepath.Base(p.path)) {
@@ -72,7 +73,8 @@ func (p *packer) run() {
 	}
 }
 
-// pack replaces a file by a packed one. A file that does not exist is packed already, or was too old to be kept.
+// pack replaces a file by its compressed form. A file that does not exist was compressed before or
+// exceeded the retention.
 func (p *packer) pack(path string) (err error) {
 	source, err := os.Open(path)
 	if err != nil {
@@ -96,7 +98,7 @@ func (p *packer) pack(path string) (err error) {
 	if err = errors.Join(p.copy(target, source), target.Close()); err != nil {
 		return err
 	}
-	// It may have become too old meanwhile: then it must not come back.
+	// If its retention has ended meanwhile, it must not reappear.
 	if _, err = os.Stat(path); err != nil {
 		return err
 	}
@@ -106,9 +108,10 @@ func (p *packer) pack(path string) (err error) {
 	return os.Remove(path)
 }
 
-// copy packs what the source holds, with pauses, and waits until it is on the disk.
+// copy compresses the source, with pauses, and syncs the target to disk.
 func (p *packer) copy(target *os.File, source io.Reader) error {
-	// Records repeat themselves so much that the fastest way packs them nearly as well as the best.
+	// Log records are so repetitive that the fastest level compresses them nearly as well as the
+	// best.
 	packed, err := gzip.NewWriterLevel(target, gzip.BestSpeed)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestRotatedFilesArePacked(t *testing.T) {
 	for name, text := range texts {
 		put(t, filepath.Join(dir, name), text)
 	}
-	// What a process that was killed has left is no obstacle.
+	// An incomplete file of a killed process must not be an obstacle.
 	put(t, filepath.Join(dir, "app-2026-01-02T03-04-05.678-size.log"+packingSuffix), "half")
 	others := []string{"app.log", "other-2026-01-02T03-04-05.678-size.log", "notes.txt"}
 	for _, name := range others {

@@ -17,14 +17,15 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// rotation is a rotated file beside a current one.
+// rotation is a rotated file of a log.
 type rotation struct {
-	name string // without the suffix of compression
-	time string // sorts like the time of rotation
-	turn int    // tells rotations of the same millisecond apart
+	name string // without the compression suffix
+	time string // sorts like the rotation time
+	turn int    // distinguishes rotations in the same millisecond
 }
 
-// rotationPattern is what the rotating writer puts between the stem and the extension of the current file's name.
+// rotationPattern is what the rotating writer inserts between the stem and the extension of the
+// current file's name.
 var rotationPattern = regexp.MustCompile(`^-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3})-[a-z]+(?:_(\d+))?$`)
 
 const gzipSuffix = ".gz"
@@ -64,8 +65,8 @@ func (f *Folder) rotations(path string) []rotation {
 	return slices.Compact(found)
 }
 
-// between passes on the files that came and went between the old file, whose rotations were seen, and the current
-// one: under load a file can be filled and rotated within one poll.
+// between passes on the files that appeared between the old file, whose rotations were seen, and
+// the current one: under load a file can be filled and rotated within one poll.
 func (t *tail) between(ctx context.Context, seen map[string]bool, old fs.FileInfo, oldSize int64) error {
 	fresh := t.folder.rotations(t.path)
 	fresh = slices.DeleteFunc(fresh, func(r rotation) bool { return seen[r.name] || !t.rotated[r.name] })
@@ -87,8 +88,8 @@ func (t *tail) sibling(name string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(t.path)), name)
 }
 
-// isRotated reports whether the rotated file at path is the file old: the same file or, once it has been compressed,
-// one that holds as many bytes.
+// isRotated reports whether the rotated file at path is the file old: the same file or, after
+// compression, one with the same number of bytes.
 func (f *Folder) isRotated(path string, old fs.FileInfo, oldSize int64) bool {
 	if info, err := f.stat(path); err == nil {
 		return os.SameFile(info, old)
@@ -98,15 +99,15 @@ func (f *Folder) isRotated(path string, old fs.FileInfo, oldSize int64) bool {
 		return false
 	}
 	defer file.Close()
-	var length [4]byte // A gzip file ends with the length of its content modulo 2³².
+	var length [4]byte // A gzip file ends with its uncompressed size modulo 2³².
 	if _, err := file.ReadAt(length[:], info.Size()-int64(len(length))); err != nil {
 		return false
 	}
 	return binary.LittleEndian.Uint32(length[:]) == uint32(oldSize)
 }
 
-// copyRotated passes on a whole rotated file, compressed or not. One that is gone already was removed to save space
-// and is skipped.
+// copyRotated passes on a whole rotated file, compressed or not. A file that has been removed by
+// the retention is skipped.
 func (t *tail) copyRotated(ctx context.Context, path string) error {
 	if file, _, err := t.folder.openRegular(path); err == nil {
 		defer file.Close()

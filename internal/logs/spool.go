@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// flushInterval is how long a record may wait in memory.
+	// flushInterval is the maximum time of a record in memory.
 	flushInterval = 100 * time.Millisecond
-	// flushPatience is how long the writer of a warning waits for the disk.
+	// flushPatience is the maximum time that the logger of a warning waits for the disk.
 	flushPatience = 100 * time.Millisecond
-	// closePatience is how long closing waits for a disk that does not answer.
+	// closePatience is the maximum time that closing waits for a disk that does not respond.
 	closePatience = 5 * time.Second
-	// flushSize is the amount of pending data that wakes the writer before the interval ends, and the largest piece
-	// that is written at once.
+	// flushSize is the amount of pending data that wakes the writer before the interval ends, and
+	// the maximum size of a write.
 	flushSize = 64 << 10
-	// maxPending bounds the memory of records that wait for a disk that does not answer.
+	// maxPending limits the memory of records that wait for a disk that does not respond.
 	maxPending = 4 << 20
 )
 
-// spool is a writer that never waits for its destination. Every Write is one whole record that ends with a line
-// break. The records are written in order by one goroutine, which close ends.
+// spool is a writer that never waits for its destination. Every Write is one whole record that ends
+// with a line break. One goroutine writes the records in order; close ends it.
 type spool struct {
 	out     io.WriteCloser
 	options spoolOptions
 	dropped atomic.Uint64
-	stalled atomic.Bool // the destination did not answer in time; cleared when it does
+	stalled atomic.Bool // the destination did not respond in time; cleared when it does
 	kick    chan struct{}
 	stop    chan struct{}
 	done    chan struct{}
@@ -50,7 +50,7 @@ type spool struct {
 type spoolOptions struct {
 	eager  bool        // write every record at once instead of at intervals
 	direct bool        // write records that come after close straight to the destination
-	failed func(error) // told about the first failure
+	failed func(error) // called with the first failure
 }
 
 func newSpool(out io.WriteCloser, options spoolOptions) *spool {
@@ -62,8 +62,8 @@ func newSpool(out io.WriteCloser, options spoolOptions) *spool {
 	return s
 }
 
-// Write implements io.Writer. It takes a copy of the record and always succeeds; a record that finds no room is
-// dropped and counted.
+// Write implements io.Writer. It copies the record and always succeeds; if there is no room, the
+// record is dropped and counted.
 func (s *spool) Write(record []byte) (int, error) {
 	s.mu.Lock()
 	switch {
@@ -94,7 +94,8 @@ func (s *spool) wake() {
 	}
 }
 
-// flush waits until everything that is pending now has been written, but not for a destination that does not answer.
+// flush waits until all records that are pending now are written, unless the destination does not
+// respond.
 func (s *spool) flush() {
 	s.mu.Lock()
 	if s.closed || s.stalled.Load() {
@@ -115,7 +116,7 @@ func (s *spool) flush() {
 	}
 }
 
-// close writes what is pending and closes the destination.
+// close writes pending records and closes the destination.
 func (s *spool) close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -150,7 +151,7 @@ func (s *spool) run() {
 	}
 }
 
-// drain writes everything that is pending.
+// drain writes all pending records.
 func (s *spool) drain() {
 	s.mu.Lock()
 	records, waiters := s.pending, s.waiters
@@ -187,7 +188,7 @@ func pieceLen(records []byte) int {
 
 func (s *spool) write(records []byte) {
 	if s.torn {
-		// End the broken record, so that it spoils no other.
+		// End the incomplete record, so that it does not corrupt the next one.
 		if _, err := s.out.Write([]byte{'\n'}); err != nil {
 			s.lose(records, err)
 			return

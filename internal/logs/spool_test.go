@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// disk is a destination with limited space that can also stop answering.
+// disk is a destination with limited space that can also stop responding.
 type disk struct {
 	mu      sync.Mutex
 	data    bytes.Buffer

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// pollInterval is how often a followed file is looked at. Together with flushInterval it bounds the time until a
-	// record is seen.
+	// pollInterval is the interval of checks of a followed file. Together with flushInterval it
+	// limits the delay of a record.
 	pollInterval = 100 * time.Millisecond
 	blockSize    = 64 << 10
 )
 
-// Tail passes the last lines of a file to emit, oldest first, and with follow also those that are written from then
-// on, until ctx ends or emit fails; it returns the reason. A followed file may be rotated (renamed and created anew)
-// or truncated. A last line without a line break is passed on when it is complete or, without follow, as it is.
-// Lines are valid UTF-8; lines beyond 64 KiB are cut and marked.
+// Tail passes the last lines of a file to emit, oldest first, and with follow also new lines, until
+// ctx ends or emit fails; it returns the reason. A followed file may be rotated (renamed and
+// created anew) or truncated. A last line without a line break is passed on when it is complete or,
+// without follow, as it is. Lines are valid UTF-8; lines beyond 64 KiB are cut and marked.
 //
-// The path is that of Open, and so are the errors. emit is called by the goroutine that called Tail.
+// Path and errors are those of Open. emit is called by the goroutine that called Tail.
 func (f *Folder) Tail(ctx context.Context, path string, lines int, follow bool, emit func(line string) error) error {
 	t := &tail{folder: f, path: path, splitter: splitter{emit: emit}, block: make([]byte, blockSize)}
 	if err := t.open(); err != nil {
@@ -62,7 +62,7 @@ type tail struct {
 	rotated map[string]bool // rotated files that existed when file was current
 }
 
-// open opens the file that the path names and lists the rotated files beside it at a moment at which the opened file
+// open opens the file at the path and lists its rotated files at a moment at which the opened file
 // was the current one.
 func (t *tail) open() error {
 	const attempts = 10
@@ -86,8 +86,8 @@ func (t *tail) open() error {
 	return fmt.Errorf("open log file %q: it was replaced %d times while it was being opened", t.path, attempts)
 }
 
-// startOfLast returns the offset at which the last n lines begin. It reads backwards, so that the size of the file
-// does not matter. An unfinished line counts as one of them only if nobody waits for its end.
+// startOfLast returns the offset of the last n lines. It reads backwards, so that the size of the
+// file does not matter. An unfinished line counts only if the caller does not follow the file.
 func (t *tail) startOfLast(ctx context.Context, size int64, n int, follow bool) (int64, error) {
 	breaks := max(n, 0)
 	for end := size; end > 0; {
@@ -118,7 +118,7 @@ func (t *tail) startOfLast(ctx context.Context, size int64, n int, follow bool) 
 	return 0, nil
 }
 
-// follow passes on what is written until ctx ends.
+// follow passes on new lines until ctx ends.
 func (t *tail) follow(ctx context.Context) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -141,7 +141,7 @@ func (t *tail) follow(ctx context.Context) error {
 	}
 }
 
-// drain passes on everything between the offset and the end of the file.
+// drain passes on the bytes from the offset to the end of the file.
 func (t *tail) drain(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -161,11 +161,12 @@ func (t *tail) drain(ctx context.Context) error {
 	}
 }
 
-// catchUp reacts to a file that was truncated or rotated, and reports whether there is something to read again.
+// catchUp handles a truncated or rotated file, and reports whether there is something to read
+// again.
 func (t *tail) catchUp(ctx context.Context) (bool, error) {
 	now, err := t.folder.stat(t.path)
 	if err != nil {
-		// Renamed and not created anew yet, or gone: whoever writes may come back.
+		// Renamed and not created anew yet, or removed: the writer may return.
 		return false, nil
 	}
 	if os.SameFile(now, t.info) {
@@ -176,7 +177,7 @@ func (t *tail) catchUp(ctx context.Context) (bool, error) {
 		t.reset()
 		return true, nil
 	}
-	// Nobody writes to the old file any more, so this reads its end.
+	// The old file is complete now, so this reads its end.
 	if err := t.drain(ctx); err != nil {
 		return false, err
 	}
@@ -201,7 +202,7 @@ func (t *tail) catchUp(ctx context.Context) (bool, error) {
 	return true, t.between(ctx, seen, oldInfo, size)
 }
 
-// copy passes on everything that can be read from r.
+// copy passes on all data from r.
 func (t *tail) copy(ctx context.Context, r io.Reader) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -79,7 +79,7 @@ func TestLastLines(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	dir := t.TempDir()
-	// The limit falls into the middle of a character of three bytes.
+	// The limit is in the middle of a three-byte character.
 	appendTo(t, filepath.Join(dir, "x.log"), strings.Repeat("a", maxLine-1)+"€"+strings.Repeat("b", 1<<20)+"\nnext\n")
 	var got []string
 	if err := OpenFolder(dir).Tail(context.Background(), "x.log", 2, false, collect(&got)); err != nil {
@@ -133,7 +133,7 @@ func TestTailEnds(t *testing.T) {
 	}
 }
 
-// followed runs Tail in a bubble with its own time.
+// followed runs Tail in a synctest bubble.
 type followed struct {
 	t    *testing.T
 	dir  string
@@ -167,7 +167,7 @@ func follow(t *testing.T, name, initial string, lines int, steps func(f *followe
 	})
 }
 
-// want lets one poll pass and compares what has arrived since the last call.
+// want lets one poll pass and compares the lines since the last call.
 func (f *followed) want(lines ...string) {
 	f.t.Helper()
 	time.Sleep(pollInterval)
@@ -248,7 +248,7 @@ func TestFollowIgnoresForeignFiles(t *testing.T) {
 	follow(t, "x.log", "a\n", 1, func(f *followed) {
 		f.want("a")
 		f.rename("away")
-		// A link to the outside and a FIFO are no successors, and other new files are none either.
+		// A link to the outside, a FIFO and unrelated new files are not successors.
 		if err := os.Symlink("/etc/hostname", f.path); err != nil {
 			f.t.Fatal(err)
 		}
@@ -263,7 +263,8 @@ func TestFollowIgnoresForeignFiles(t *testing.T) {
 	})
 }
 
-// TestFollowManyRotationsWithinOnePoll rotates faster than the follower looks, with and without compression.
+// TestFollowManyRotationsWithinOnePoll rotates faster than the follower polls, with and without
+// compression.
 func TestFollowManyRotationsWithinOnePoll(t *testing.T) {
 	for _, name := range []string{"x.log", ".log"} {
 		for packed := range 8 {
@@ -347,7 +348,8 @@ func TestFollowOwnLog(t *testing.T) {
 	}
 }
 
-// TestRecordsAreSeenSoon measures, in the time of the bubble, how long a record takes to a follower.
+// TestRecordsAreSeenSoon measures, in the time of the bubble, the delay from a record to a
+// follower.
 func TestRecordsAreSeenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
