@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apierr holds the business status codes that callers of the server
-// see, and the error type that carries one of them. It knows nothing of HTTP
-// handlers, of the client protocol or of storage: those translate from and to
-// it.
+// Package apierr defines the business status codes of responses and the error type that carries one
+// of them. It does not know HTTP handlers, the client protocol or storage, which convert from and
+// to it.
 package apierr
 
 import (
@@ -13,11 +12,10 @@ import (
 
 //go:generate go run ./generate
 
-// Code is a business status code. Numbers are never reused; the whole list
-// stands in codes.json.
+// Code is a business status code. Numbers are never reused; codes.json lists them all.
 type Code int32
 
-// info is what the table says of one code.
+// info is the table's entry for a code.
 type info struct {
 	name string
 	http int
@@ -41,19 +39,18 @@ func (c Code) Text() string { return table[c].text }
 
 func (c Code) String() string { return fmt.Sprintf("%s(%d)", c.Name(), int32(c)) }
 
-// Error is a failure that a caller is told about. Reason is for the caller;
-// Err is the cause, kept for the log and never sent.
+// Error is a failure that is reported to the caller. Reason is for the caller; Err is the cause,
+// which is logged and never sent.
 type Error struct {
 	Code   Code
 	Status int // HTTP status when it differs from the table's, else 0
 	Reason string
-	// Exception is a textual form of the cause that the caller is told as well; it is mostly empty.
+	// Exception is a text about the cause that is sent to the caller, too; usually empty.
 	Exception string
 	Err       error
 }
 
-// New returns an error with a reason of its own. An empty format means the
-// default text of the code.
+// New returns an error with its own reason. An empty format means the code's default text.
 func New(code Code, format string, args ...any) *Error {
 	if format == "" {
 		return &Error{Code: code, Reason: code.Text()}
@@ -61,8 +58,7 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Wrap returns an error with the default reason of the code and a cause that
-// only the log shows.
+// Wrap returns an error with the code's default reason and a cause that is only logged.
 func Wrap(code Code, err error) *Error {
 	return &Error{Code: code, Reason: code.Text(), Err: err}
 }
@@ -84,8 +80,8 @@ func (e *Error) HTTP() int {
 	return e.Code.HTTP()
 }
 
-// From finds the Error in a chain. Anything else becomes an internal server
-// error whose reason tells the caller nothing of the inside.
+// From returns the Error in a chain. Any other error becomes an internal server error whose reason
+// reveals no internals.
 func From(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

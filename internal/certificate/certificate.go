@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificate reads the TLS certificates of servers, again when their files change, so that a renewal needs no
-// restart. It does not make certificates and does not check those of others.
+// Package certificate loads the TLS certificates of servers and reloads them when their files
+// change, so that a renewal needs no restart. It neither creates certificates nor verifies those of
+// peers.
 package certificate
 
 import (
@@ -15,10 +16,11 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// Files are where a certificate chain and its private key lie: in two PEM files or in one PKCS #12 file.
+// Files are the locations of a certificate chain and its private key: two PEM files or one PKCS #12
+// file.
 type Files struct {
 	Chain, Key string
-	// P12 is used instead of the others if it is not empty.
+	// P12, if not empty, is used instead of the others.
 	P12         string
 	P12Password string
 }
@@ -50,7 +52,8 @@ func (f Files) read() (*tls.Certificate, error) {
 	return pair, nil
 }
 
-// Certificate is a certificate that is read again when its files change. It is safe for concurrent use.
+// Certificate is a certificate that is reloaded when its files change. It is safe for concurrent
+// use.
 type Certificate struct {
 	files  Files
 	logger *slog.Logger
@@ -66,10 +69,10 @@ type fileStamp struct {
 	size     int64
 }
 
-// checkInterval bounds how often the files are looked at.
+// checkInterval is the minimum time between two checks of the files.
 const checkInterval = time.Second
 
-// Load reads a certificate for the first time.
+// Load loads a certificate for the first time.
 func Load(files Files, logger *slog.Logger) (*Certificate, error) {
 	c := &Certificate{files: files, logger: logger}
 	stamp, err := c.stat()
@@ -82,7 +85,8 @@ func Load(files Files, logger *slog.Logger) (*Certificate, error) {
 	return c, nil
 }
 
-// Get returns the certificate for a handshake. A new certificate that cannot be read leaves the old one in use.
+// Get returns the certificate for a handshake. If the new certificate cannot be loaded, the old one
+// stays in use.
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 
 const password = "pass phrase"
 
-// write puts a new certificate for a host name where the files say.
+// write stores a new certificate for a host name in the files.
 func write(t *testing.T, f Files, host string) {
 	t.Helper()
 	made := certificatetest.New(host)
@@ -43,7 +43,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// shown is the name in the certificate that a client sees.
+// shown returns the name in the certificate that a client receives.
 func shown(t *testing.T, c *Certificate) string {
 	t.Helper()
 	here, there := net.Pipe()
@@ -55,7 +55,7 @@ func shown(t *testing.T, c *Certificate) string {
 	}()
 	client := tls.Client(here, &tls.Config{InsecureSkipVerify: true})
 	err := client.Handshake()
-	// The server does not wait for somebody who has gone.
+	// The server does not wait for a client that has disconnected.
 	here.Close()
 	if err := errors.Join(err, <-served); err != nil {
 		t.Fatal(err)

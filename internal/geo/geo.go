@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package geo finds what is near a place on earth. It is an index in memory over a grid of degrees; it knows nothing of
-// who or what is there and keeps nothing.
+// Package geo finds the nearest entries to a place on earth. It is an in-memory index over a grid
+// of degrees; it persists nothing and does not know what its keys mean.
 package geo
 
 import (
@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// earthRadius is in metres, the one that other servers of this kind reckon with.
+	// earthRadius is in metres; other servers of this kind use the same value.
 	earthRadius = 6372797.560856
-	// cellsPerDegree makes cells of about 1.1 km from south to north: small enough for a crowded city, large enough
-	// for a search in the countryside.
+	// cellsPerDegree makes cells about 1.1 km high (south to north): small enough for a crowded
+	// city, large enough for a search in the countryside.
 	cellsPerDegree = 100
 	columns        = 360 * cellsPerDegree
 )
 
-// MaxLatitude and MaxLongitude bound the places that clients may give, in degrees.
+// MaxLatitude and MaxLongitude are the limits of coordinates from clients, in degrees.
 const (
 	MaxLatitude  = 85.05112878
 	MaxLongitude = 180
 )
 
-// Valid reports whether a place is within the bounds.
+// Valid reports whether coordinates are within the limits.
 func Valid(longitude, latitude float64) bool {
-	// Written so that what is not a number is not valid.
+	// Written so that NaN is invalid.
 	return math.Abs(longitude) <= MaxLongitude && math.Abs(latitude) <= MaxLatitude
 }
 
-// Distance returns the metres between two places along the surface.
+// Distance returns the great-circle distance of two places in metres.
 func Distance(longitude1, latitude1, longitude2, latitude2 float64) float64 {
 	phi1, phi2 := radians(latitude1), radians(latitude2)
 	u, v := math.Sin((phi2-phi1)/2), math.Sin(radians(longitude2-longitude1)/2)
@@ -41,15 +41,15 @@ func Distance(longitude1, latitude1, longitude2, latitude2 float64) float64 {
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
 
-// A Place is where something is.
+// A Place is an entry with its coordinates.
 type Place[K comparable] struct {
 	Key                 K
 	Longitude, Latitude float64
-	// Meters is the distance from where was searched.
+	// Meters is the distance from the centre of the search.
 	Meters float64
 }
 
-// A cell is a square of the grid, by row from the south and column from the west.
+// A cell is a square of the grid: its row from the south and its column from the west.
 type cell struct{ row, column int32 }
 
 func cellOf(longitude, latitude float64) cell {
@@ -59,10 +59,10 @@ func cellOf(longitude, latitude float64) cell {
 	}
 }
 
-// wrap brings a column into the range; the last one is the neighbour of the first.
+// wrap maps a column to the valid range; the last one is adjacent to the first.
 func wrap(column int32) int32 { return ((column % columns) + columns) % columns }
 
-// An Index knows where things are. It is safe for concurrent use.
+// An Index maps keys to places. It is safe for concurrent use.
 type Index[K comparable] struct {
 	compare func(a, b K) int
 
@@ -71,19 +71,19 @@ type Index[K comparable] struct {
 	where map[K]cell
 }
 
-// NewIndex returns an empty index. compare orders what is at the same distance.
+// NewIndex returns an empty index. compare orders keys at the same distance.
 func NewIndex[K comparable](compare func(a, b K) int) *Index[K] {
 	return &Index[K]{compare: compare, cells: map[cell]map[K]Place[K]{}, where: map[K]cell{}}
 }
 
-// Len returns how many things are in the index.
+// Len returns the number of entries.
 func (x *Index[K]) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.where)
 }
 
-// Set puts something to a valid place, wherever it was.
+// Set adds a key at a valid place or moves it there.
 func (x *Index[K]) Set(key K, longitude, latitude float64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -98,7 +98,7 @@ func (x *Index[K]) Set(key K, longitude, latitude float64) {
 	x.where[key] = to
 }
 
-// Remove takes something out.
+// Remove removes a key.
 func (x *Index[K]) Remove(key K) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,8 +115,9 @@ func (x *Index[K]) leave(from cell, key K) {
 	}
 }
 
-// Nearby returns at most count things that are at most meters away, the nearest first. accept may refuse some; it is
-// called with the lock of the index held. A count of zero or less finds nothing.
+// Nearby returns at most count entries at a distance of at most meters, the nearest first. accept
+// filters them; it is called with the lock of the index held. If count is zero or less, Nearby
+// returns nothing.
 func (x *Index[K]) Nearby(longitude, latitude, meters float64, count int, accept func(K) bool) []Place[K] {
 	if count <= 0 {
 		return nil
@@ -129,11 +130,11 @@ func (x *Index[K]) Nearby(longitude, latitude, meters float64, count int, accept
 	return s.found
 }
 
-// A search looks at the cells around a place, ring by ring, until no nearer thing can come.
+// A search looks at the cells around a place, ring by ring, until no nearer entry is possible.
 type search[K comparable] struct {
 	index               *Index[K]
 	longitude, latitude float64
-	// meters shrinks when enough was found.
+	// meters shrinks once enough entries are found.
 	meters float64
 	count  int
 	accept func(K) bool
@@ -174,10 +175,11 @@ func (s *search[K]) run() {
 	}
 }
 
-// metersPerRow is how far two rows are apart.
+// metersPerRow is the distance between two rows.
 const metersPerRow = earthRadius * math.Pi / 180 / cellsPerDegree
 
-// reach returns how many columns to each side may hold something near enough, or -1 if that is half the world.
+// reach returns how many columns on each side may contain entries near enough, or -1 if that is
+// half the world.
 func (s *search[K]) reach() int {
 	sine := math.Sin(min(s.meters/earthRadius, math.Pi/2)) / math.Cos(radians(s.latitude))
 	if sine >= 1 {
@@ -186,7 +188,7 @@ func (s *search[K]) reach() int {
 	return int(math.Ceil(math.Asin(sine)*180/math.Pi*cellsPerDegree)) + 1
 }
 
-// nearest returns how near something in the ring can be at best.
+// nearest returns the minimum distance of entries in the ring.
 func (s *search[K]) nearest(ring, rows, columns int) float64 {
 	if ring <= 1 {
 		return 0
@@ -215,7 +217,7 @@ func (s *search[K]) look(things map[K]Place[K]) {
 	}
 }
 
-// trim keeps the nearest ones; nothing beyond them is of interest any more.
+// trim keeps the nearest entries and drops the rest.
 func (s *search[K]) trim() {
 	slices.SortFunc(s.found, func(a, b Place[K]) int {
 		return cmp.Or(cmp.Compare(a.Meters, b.Meters), s.index.compare(a.Key, b.Key))

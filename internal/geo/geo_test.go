@@ -49,7 +49,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestNearby compares the index with a look at everything.
+// TestNearby compares the index with a search through all entries.
 func TestNearby(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// MaxNode is the greatest node number.
+	// MaxNode is the highest node number.
 	MaxNode = 1<<nodeBits - 1
 
 	nodeBits     = 10
@@ -36,27 +36,28 @@ const (
 	// epoch is 2020-10-13T00:00:00Z in milliseconds since 1970.
 	epoch = 1602547200000
 
-	// Reserve is the last part of a span that the clock does not use up. Ids keep coming from it, without following the
-	// clock, when a span is not extended in time: twenty million of them.
+	// Reserve is the last part of a span that the clock does not use. If a span is not extended in
+	// time, ids are taken from it independently of the clock: twenty million of them.
 	Reserve = 5 * time.Second
 )
 
-// A Generator makes ids for one node. It is safe for concurrent use.
+// A Generator generates ids for one node. It is safe for concurrent use.
 type Generator struct {
 	now func() time.Time
-	// span is replaced as a whole, so that a number is never used with the limit of another one.
+	// span is replaced as a whole, so that a number is never used with the limits of another one.
 	span atomic.Pointer[span]
-	// last holds the milliseconds and the sequence of the newest id as one number (ms<<12 | sequence). Adding one
-	// therefore carries from a full sequence into the next millisecond.
+	// last is the milliseconds and the sequence of the newest id in one number (ms<<12 | sequence).
+	// Adding one therefore carries from a full sequence into the next millisecond.
 	last atomic.Int64
 
 	mu sync.Mutex
-	// extended is closed and replaced when the span changes; it wakes those who wait for that.
+	// extended is closed and replaced when the span changes, which wakes the callers that wait for
+	// it.
 	extended chan struct{}
 }
 
-// span is a node number and the ticks (ms<<12) that may be used with it: the clock counts below soft, ids end below
-// hard.
+// span is a node number and the ticks (ms<<12) that may be used with it: the clock is used below
+// soft, ids end below hard.
 type span struct {
 	node       int64
 	soft, hard int64
@@ -67,7 +68,7 @@ func New(node int) (*Generator, error) {
 	return NewWithClock(node, time.Now)
 }
 
-// NewWithClock is New with a clock of the caller's choice. The clock is called from many goroutines at once.
+// NewWithClock is New with the given clock, which is called from many goroutines at once.
 func NewWithClock(node int, now func() time.Time) (*Generator, error) {
 	if err := checkNode(node); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func NewWithClock(node int, now func() time.Time) (*Generator, error) {
 	return g, nil
 }
 
-// NewLeased returns a generator that makes ids for node with times from floor on and below until. A nil clock is
+// NewLeased returns a generator whose ids have times from floor on and below until. A nil clock is
 // time.Now.
 func NewLeased(node int, floor, until time.Time, now func() time.Time) (*Generator, error) {
 	if now == nil {
@@ -93,14 +94,15 @@ func NewLeased(node int, floor, until time.Time, now func() time.Time) (*Generat
 	return g, nil
 }
 
-// Lease lets the generator go on with the span [floor, until) of node, which may be another number than before. A call
-// of Next that runs at the same time uses either the old span or the new one. An until in the past of the newest id
-// ends the generator: every later Next waits.
+// Lease sets the span to [floor, until) of node, which may be a different number than before. A
+// concurrent call of Next uses either the old span or the new one. If until is before the newest
+// id, the generator ends: every later Next waits.
 func (g *Generator) Lease(node int, floor, until time.Time) error {
 	if err := checkNode(node); err != nil {
 		return err
 	}
-	// The newest id is raised first: whoever sees the new span must not see an id below its floor.
+	// The newest id is raised first: a caller that sees the new span must not see an id below its
+	// floor.
 	for least := tick(floor) - 1; ; {
 		last := g.last.Load()
 		if last >= least || g.last.CompareAndSwap(last, least) {
@@ -124,10 +126,11 @@ func checkNode(node int) error {
 
 func tick(at time.Time) int64 { return (at.UnixMilli() - epoch) << sequenceBits }
 
-// Next returns an id that is greater in time and sequence than every id this generator returned before. When the clock
-// stands still or goes back, or when more than 4096 ids are taken within a millisecond, it borrows from the
-// milliseconds to come instead of waiting. A leased generator whose span has passed goes on with the Reserve; when that
-// is used up as well, Next waits until Lease extends the span. A caller that must not wait uses NextContext.
+// Next returns an id that is greater in time and sequence than every id this generator returned
+// before. If the clock stands still or goes back, or if more than 4096 ids are taken within a
+// millisecond, it uses future milliseconds instead of waiting. After the end of its span, a leased
+// generator uses the Reserve; when that is used up, too, Next waits until Lease extends the span.
+// Callers that must not wait use NextContext.
 func (g *Generator) Next() int64 {
 	if id, ok := g.try(); ok {
 		return id
@@ -136,7 +139,7 @@ func (g *Generator) Next() int64 {
 	return id
 }
 
-// NextContext is Next for callers that give up when ctx ends. It looks at ctx only when there is no id to be had.
+// NextContext is Next with a context. It checks ctx only if no id is available.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	for {
 		g.mu.Lock()
@@ -153,7 +156,7 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	}
 }
 
-// try makes an id unless the span is used up.
+// try generates an id unless the span is used up.
 func (g *Generator) try() (int64, bool) {
 	now := tick(g.now())
 	for {
@@ -170,8 +173,8 @@ func (g *Generator) try() (int64, bool) {
 	}
 }
 
-// Last returns the time of the newest id, or the zero time when there is none. All later ids have this time or a later
-// one.
+// Last returns the time of the newest id, or the zero time if there is none. All later ids have
+// this time or a later one.
 func (g *Generator) Last() time.Time {
 	last := g.last.Load()
 	if last <= 0 {
@@ -180,21 +183,22 @@ func (g *Generator) Last() time.Time {
 	return time.UnixMilli(last>>sequenceBits + epoch).UTC()
 }
 
-// Number returns the node number of the ids to come.
+// Number returns the node number of future ids.
 func (g *Generator) Number() int { return int(g.span.Load().node) }
 
-// Time returns the time at which id was made, to the millisecond and in UTC. It is ahead of the clock of that moment
-// where Next had to borrow.
+// Time returns the time at which id was generated, to the millisecond and in UTC. It is ahead of
+// the clock if Next used future milliseconds.
 func Time(id int64) time.Time {
 	return time.UnixMilli(id>>(nodeBits+sequenceBits) + epoch).UTC()
 }
 
-// First returns the least id of a moment: ids that are made before it are smaller. It is 0 for times before there were ids.
+// First returns the lowest id of a moment: all ids generated before are lower. It is 0 for times
+// before the epoch.
 func First(at time.Time) int64 {
 	return max(at.UnixMilli()-epoch, 0) << (nodeBits + sequenceBits)
 }
 
-// Node returns the number of the node that made id.
+// Node returns the number of the node that generated id.
 func Node(id int64) int {
 	return int(id >> sequenceBits & MaxNode)
 }

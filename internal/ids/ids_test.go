@@ -50,7 +50,7 @@ func TestLayout(t *testing.T) {
 
 func TestIDsArePositiveOverTheWholeRange(t *testing.T) {
 	for _, at := range []time.Time{
-		time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), // A clock before the epoch must not make negative ids.
+		time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), // A clock before the epoch must not result in negative ids.
 		time.Date(2020, 10, 13, 0, 0, 0, 0, time.UTC),
 		time.Date(2090, 6, 1, 0, 0, 0, 0, time.UTC),
 	} {
@@ -82,7 +82,7 @@ func TestNextGrowsWhenTheClockDoesNot(t *testing.T) {
 			last = id
 		}
 	}
-	take(10_000) // More than two milliseconds' worth while the clock stands still.
+	take(10_000) // More than two milliseconds' worth of ids while the clock stands still.
 	if got, want := ids.Time(last), start.Add(2*time.Millisecond); !got.Equal(want) {
 		t.Errorf("after 10000 ids Time is %v, want the borrowed %v", got, want)
 	}
@@ -99,7 +99,7 @@ func TestNextNeverRepeatsUnderConcurrency(t *testing.T) {
 	const goroutines, each = 16, 20_000
 	var ticks atomic.Int64
 	base := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	// The clock goes forth and back, as a corrected clock does.
+	// The clock goes forwards and backwards, as a corrected clock does.
 	g, err := ids.NewWithClock(1, func() time.Time {
 		return base.Add(time.Duration(ticks.Add(1)%7) * time.Millisecond)
 	})

@@ -54,7 +54,7 @@ func render(codes []code) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// initialisms are written in capitals, as Go names are.
+// initialisms are written in capitals, as in Go names.
 var initialisms = map[string]string{"Id": "ID", "Ip": "IP", "Jfr": "JFR", "Ok": "OK", "Javascript": "JavaScript"}
 
 func goName(name string) string {

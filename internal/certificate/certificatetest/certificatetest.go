@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificatetest makes certificates for tests.
+// Package certificatetest creates certificates for tests.
 package certificatetest
 
 import (
@@ -17,13 +17,14 @@ import (
 	"time"
 )
 
-// New makes a key and a certificate of it for a host, which is a name or an address. The certificate is its own authority,
-// serves servers and clients, and is valid for a day. New panics if the random numbers fail.
+// New creates a key and a self-signed certificate for a host, which is a name or an address. The
+// certificate is for servers and clients and is valid for a day. New panics if no random numbers
+// are available.
 func New(host string) tls.Certificate {
 	return must(of(must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), host))
 }
 
-// Of is New for a key that exists.
+// Of is New for an existing key.
 func Of(key crypto.Signer, host string) tls.Certificate { return must(of(key, host)) }
 
 func of(key crypto.Signer, host string) (tls.Certificate, error) {
@@ -47,7 +48,7 @@ func of(key crypto.Signer, host string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, err
 }
 
-// PEM returns the certificate and its key as they stand in files.
+// PEM returns the certificate and its key in the form of files.
 func PEM(c tls.Certificate) (certificate, key []byte) {
 	encode := func(kind string, data []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}) }
 	return encode("CERTIFICATE", c.Certificate[0]), encode("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(c.PrivateKey)))
