@@ -14,22 +14,23 @@ import (
 	"modernc.org/memory"
 )
 
-// An arena is the memory of one engine. It is apart from that of others, so that it can be freed as a whole even if the
-// engine is broken. Like the engine it belongs to one goroutine at a time.
+// An arena is the memory of one engine. It is separate from that of others, so that it can be freed
+// as a whole even if the engine is broken. Like the engine it belongs to one goroutine at a time.
 type arena struct {
 	memory memory.Allocator
 	id     uintptr
 
-	// mu guards large, the blocks that have pages of their own, with their sizes, and seized.
+	// mu guards seized and large, the blocks with their own pages and their sizes.
 	mu     sync.Mutex
 	large  map[uintptr]uintptr
 	seized bool
 }
 
-// largeBlock is from which size on blocks are noted.
+// largeBlock is the minimum size of blocks in large.
 const largeBlock = 64 << 10
 
-// arenas are the arenas by their ids. The list is replaced, never changed, because it is read for every allocation.
+// arenas are the arenas by id. The list is copied on write, because it is read for every
+// allocation.
 var (
 	arenas   atomic.Pointer[[]*arena]
 	arenasMu sync.Mutex
@@ -52,7 +53,7 @@ func newArena() *arena {
 	return a
 }
 
-// Live returns how many engines have memory: those that were made and not closed.
+// Live returns the number of engines that are not closed.
 func Live() (n int) {
 	list := arenas.Load()
 	if list == nil {
@@ -66,7 +67,8 @@ func Live() (n int) {
 	return n
 }
 
-// note keeps a large block in mind that was allocated. It faults in an arena that was seized, where nothing may go on.
+// note adds an allocated large block to large. It faults in a seized arena, whose code must not
+// continue.
 func (a *arena) note(p uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +81,7 @@ func (a *arena) note(p uintptr) {
 	a.large[p] = uintptr(usable(p))
 }
 
-// forget drops a block that is about to be freed.
+// forget removes a block that is about to be freed.
 func (a *arena) forget(p uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +91,8 @@ func (a *arena) forget(p uintptr) {
 	delete(a.large, p)
 }
 
-// seize makes every access to a large block fault, until the arena is closed. It may be called from any goroutine.
+// seize makes every access to a large block fault until the arena is closed. It may be called from
+// any goroutine.
 func (a *arena) seize() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,10 +114,10 @@ func (a *arena) close() {
 	list[a.id] = nil
 	arenas.Store(&list)
 	arenasMu.Unlock()
-	_ = a.memory.Close() // It fails only if memory was not mapped, which cannot be.
+	_ = a.memory.Close() // It fails only if memory was not mapped, which is impossible.
 }
 
-// newRuntime makes a runtime that lives in the arena; 0 is out of memory.
+// newRuntime creates a runtime whose memory is the arena; 0 means out of memory.
 func (a *arena) newRuntime(tls *libc.TLS) uintptr {
 	size := int(unsafe.Sizeof(lib.TJSMallocFunctions{}))
 	functions := tls.Alloc(size)
@@ -126,10 +129,10 @@ func (a *arena) newRuntime(tls *libc.TLS) uintptr {
 	return lib.XJS_NewRuntime2(tls, functions, a.id)
 }
 
-// arenaOf finds the arena of a runtime.
+// arenaOf returns the arena of a runtime.
 func arenaOf(s *lib.TJSMallocState) *arena { return (*arenas.Load())[s.Fopaque] }
 
-// The functions below count what the engine holds and refuse what is beyond its limit.
+// The functions below count the engine's memory and fail beyond its limit.
 
 func arenaMalloc(_ *libc.TLS, state uintptr, size lib.Tsize_t) uintptr {
 	s := (*lib.TJSMallocState)(pointer(state))
@@ -196,7 +199,7 @@ func arenaRealloc(tls *libc.TLS, state, p uintptr, size lib.Tsize_t) uintptr {
 	return next
 }
 
-// resize is UintptrRealloc, which lets others go on while it copies much.
+// resize is UintptrRealloc, which yields to other goroutines while it copies much.
 func (a *arena) resize(p uintptr, before, size int) (uintptr, error) {
 	if before < largeBlock || before >= size {
 		return a.memory.UintptrRealloc(p, size)
@@ -209,11 +212,12 @@ func (a *arena) resize(p uintptr, before, size int) (uintptr, error) {
 	return next, a.memory.UintptrFree(p)
 }
 
-// pieceSize is how many bytes are copied at a time.
+// pieceSize is the number of bytes to copy at a time.
 const pieceSize = 256 << 10
 
-// copyPieces is copy for what may be large. The runtime cannot interrupt copy, which takes tens of milliseconds for some
-// megabytes of new memory. A collection of garbage that wants to look at the goroutine meanwhile waits on another processor.
+// copyPieces is copy for large slices. The runtime cannot preempt copy, which takes tens of
+// milliseconds for some megabytes of new memory; a garbage collection that needs to stop the
+// goroutine would block another processor meanwhile.
 func copyPieces(dst, src []byte) (n int) {
 	for size := min(len(dst), len(src)); n < size; {
 		if n > 0 {

@@ -4,5 +4,5 @@
 
 package engine
 
-// protect does nothing where pages cannot be taken away.
+// protect does nothing on systems where pages cannot be protected.
 func protect(_, _ uintptr, _ bool) {}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protect takes the pages of a block away, or gives them back.
+// protect makes the pages of a block inaccessible or accessible again.
 func protect(p, size uintptr, away bool) {
 	access := unix.PROT_READ | unix.PROT_WRITE
 	if away {

@@ -8,28 +8,30 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A Closure is a function of a script with the variables outside of it that its code names. It is valid as long as the function is.
+// A Closure is a function of a script with the outer variables that its code names. It is valid as
+// long as the function.
 type Closure struct {
 	engine   *Stack
 	bytecode *lib.TJSFunctionBytecode
 	refs     uintptr
 }
 
-// A Variable is one that a closure refers to.
+// A Variable is an outer variable of a closure.
 type Variable struct {
 	engine *Stack
 	value  *Value
-	// Const tells that scripts cannot assign to it, Global that it is one of the global scope, whose value may be elsewhere.
+	// Const is true if scripts cannot assign to it, Global if it belongs to the global scope, in
+	// which case its value may be elsewhere.
 	Const, Global bool
 }
 
-// What the engine packs into the first word of a variable of a closure.
+// The bit fields of the first word of a closure variable in the engine.
 const (
 	closureType  = 0x7
 	closureConst = 0x10
 )
 
-// Closure returns the closure that v is. It reports false if v is not a function of a script.
+// Closure returns the closure of v. It reports false if v is not a function of a script.
 func (e *Stack) Closure(v Value) (c Closure, ok bool) {
 	if !e.isClass(v, lib.EJS_CLASS_BYTECODE_FUNCTION) {
 		return c, false
@@ -38,10 +40,11 @@ func (e *Stack) Closure(v Value) (c Closure, ok bool) {
 	return Closure{e, (*lib.TJSFunctionBytecode)(pointer(f.bytecode)), f.refs}, true
 }
 
-// Parameters is how many parameters the function has.
+// Parameters returns the number of the function's parameters.
 func (c Closure) Parameters() int { return int(c.bytecode.Farg_count) }
 
-// Find returns the innermost variable of that name. It reports false if the function names none.
+// Find returns the innermost variable of that name. It reports false if the function does not name
+// it.
 func (c Closure) Find(name Atom) (v Variable, ok bool) {
 	for i := range int(c.bytecode.Fclosure_var_count) {
 		if c.named(i).Fvar_name == name {
@@ -51,7 +54,8 @@ func (c Closure) Find(name Atom) (v Variable, ok bool) {
 	return v, false
 }
 
-// Last returns the variable that the code of the function names last for the first time, and its name, which is lent.
+// Last returns the variable whose first mention in the function's code is last, and its name, which
+// is borrowed.
 func (c Closure) Last() (name Atom, v Variable, ok bool) {
 	i := int(c.bytecode.Fclosure_var_count) - 1
 	if i < 0 {
@@ -80,12 +84,12 @@ func (c Closure) variable(i int) (v Variable, ok bool) {
 	return v, true
 }
 
-// Value returns the value, which is lent. It reports false if the variable is not initialised yet.
+// Value returns the value, which is borrowed. It reports false if the variable is uninitialised.
 func (v Variable) Value() (x Value, ok bool) {
 	return *v.value, v.value.Ftag != lib.EJS_TAG_UNINITIALIZED
 }
 
-// Set assigns x, which it borrows, also to a constant.
+// Set assigns x, which it borrows, even to a constant.
 func (v Variable) Set(x Value) {
 	old := *v.value
 	*v.value = v.engine.Dup(x)

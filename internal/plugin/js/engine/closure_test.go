@@ -4,7 +4,7 @@ package engine
 
 import "testing"
 
-// TestClosure reads and writes the variables of a function from outside.
+// TestClosure reads and writes the outer variables of a function.
 func TestClosure(t *testing.T) {
 	e := newEngine(t)
 	if err := e.Run(nil, func() {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine holds one QuickJS runtime with one context: values, functions, modules, jobs and limits, in the
-// terms of the engine. It knows nothing of plugins.
+// Package engine wraps a QuickJS runtime with one context: values, functions, modules, jobs and
+// limits, in the terms of the engine. It does not know plugins.
 //
-// An Engine consists of layers, each of which embeds the one below it: Values, Objects, Stack and Functions. What needs one
-// layer takes that one.
+// An Engine consists of layers, each of which embeds the one below it: Values, Objects, Stack and
+// Functions. Code that needs one layer takes only that one.
 //
-// An Engine belongs to one goroutine at a time; only Memory may be called from anywhere. Values that a function
-// returns are owned by the caller, who frees them once; values that a function gets are borrowed, unless its comment
-// says that it takes them.
+// An Engine belongs to one goroutine at a time; only Memory may be called from any goroutine. The
+// caller owns returned values and must free each once; functions borrow their arguments unless
+// their comment says that they consume them.
 package engine
 
 import (
@@ -24,16 +24,16 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// slotBytes is how much of a native stack one slot of the engine's stack stands for, so that a limit in bytes means
-// about the same depth as in the engine's native build.
+// slotBytes is the size in a native stack that one slot of the engine's stack represents, so that a
+// limit in bytes allows about the same depth as in the engine's native build.
 const slotBytes = 210
 
-// maxSlots keeps the deepest recursion far below the size at which the Go runtime gives up.
+// maxSlots keeps the deepest recursion well below the stack limit of the Go runtime.
 const maxSlots = 20000
 
-// Limits bound what a script can use.
+// Limits are the limits of a script's resources.
 type Limits struct {
-	// Memory is in bytes; 0 is unlimited.
+	// Memory is in bytes; 0 means unlimited.
 	Memory int64
 	// Stack is in bytes of a native stack; 0 is the engine's default of about one mebibyte.
 	Stack int64
@@ -43,8 +43,8 @@ type Limits struct {
 type Engine struct {
 	Functions
 
-	// interrupt is asked now and then while code runs; true ends it with an exception that it cannot catch. pace is called
-	// when it has said false.
+	// interrupt is polled while code runs; true ends the code with an exception that it cannot
+	// catch. pace is called after it has returned false.
 	interrupt   func() bool
 	pace        func(over func() bool)
 	interrupted bool
@@ -54,22 +54,23 @@ type Engine struct {
 	source  func(name string) (string, error)
 	reject  func(promise, reason Value, handled bool)
 
-	reactions *reactions // nil if nobody is told
+	reactions *reactions // nil without OnReactions
 
 	memory atomic.Int64
 	broken error
 
-	// guard keeps the memory of the engine in place while another goroutine looks at it; it guards running, condemned
-	// and the end of the engine.
+	// guard keeps the engine's memory allocated while another goroutine accesses it; it guards
+	// running, condemned and the closing of the engine.
 	guard     sync.Mutex
 	condemned bool
 	arena     *arena
 
-	// limit is that of the memory, and floor how much of it was held when Relieve last looked or collected.
+	// limit is the memory limit, and floor the memory in use when Relieve last checked or
+	// collected.
 	limit, floor int64
 }
 
-// engines finds the engine that a callback of the runtime belongs to.
+// engines maps runtimes to engines, for callbacks.
 var engines sync.Map
 
 func find(rt uintptr) *Engine {
@@ -79,7 +80,7 @@ func find(rt uintptr) *Engine {
 
 func findContext(tls *libc.TLS, ctx uintptr) *Engine { return find(lib.XJS_GetRuntime(tls, ctx)) }
 
-// New makes an engine.
+// New creates an engine.
 func New(limits Limits) (*Engine, error) {
 	tls := libc.NewTLS()
 	a := newArena()
@@ -119,8 +120,8 @@ func New(limits Limits) (*Engine, error) {
 	return e, nil
 }
 
-// Close frees everything and returns how many objects were left that nobody freed, which is a mistake of the owner. What
-// an engine that is broken points to is unknown; its memory is freed as a whole.
+// Close frees everything and returns the number of objects that the owner failed to free. The
+// pointers of a broken engine are unreliable, so its memory is freed as a whole.
 func (e *Engine) Close() (left int) {
 	e.guard.Lock()
 	defer e.guard.Unlock()
@@ -146,7 +147,7 @@ func (e *Engine) Close() (left int) {
 	return left
 }
 
-// objects counts the objects that are alive.
+// objects returns the number of live objects.
 func (e *Engine) objects() (n int) {
 	rt := (*lib.TJSRuntime)(pointer(e.rt))
 	head := uintptr(unsafe.Pointer(&rt.Fgc_obj_list))
@@ -156,7 +157,7 @@ func (e *Engine) objects() (n int) {
 	return n
 }
 
-// Memory is how many bytes the engine holds, as of the end of the last run.
+// Memory returns the memory of the engine in bytes at the end of the last run.
 func (e *Engine) Memory() int64 { return e.memory.Load() }
 
 func (e *Engine) publish() {
@@ -164,18 +165,18 @@ func (e *Engine) publish() {
 	e.memory.Store(int64(rt.Fmalloc_ctx.Fmalloc_state.Fmalloc_size))
 }
 
-// Err is not nil once the engine is broken and can only be closed.
+// Err returns an error once the engine is broken and can only be closed.
 func (e *Engine) Err() error { return e.broken }
 
-// Collect frees what only cycles hold.
+// Collect frees objects that are only reachable from cycles.
 func (e *Engine) Collect() {
 	lib.XJS_RunGC(e.tls, e.rt)
 	e.publish()
 }
 
-// Relieve collects if the memory is nearly used up. The engine collects by itself when it has grown by half, which can
-// be beyond the limit: then what a run left in cycles would take the memory of the next one. Memory that is really in
-// use does not cause a collection every time.
+// Relieve collects garbage if the memory is nearly used up. The engine itself collects only after
+// growing by half, which can be beyond the limit: cycles of one run would use up the memory of the
+// next. Memory that is in use does not cause a collection every time.
 func (e *Engine) Relieve() {
 	size := e.Memory()
 	if size >= e.limit/4*3 && size >= e.floor+(e.limit-e.floor)/2 && e.limit > 0 {
@@ -185,8 +186,9 @@ func (e *Engine) Relieve() {
 	e.floor = min(e.floor, size)
 }
 
-// Run runs f, in which code of the engine may run, until it returns or interrupt says true. A panic below f that came
-// through the engine leaves its stack in disorder: the engine is then broken, and Run returns the reason.
+// Run runs f, which may run code of the engine, until it returns or interrupt returns true. A panic
+// below f that unwound through the engine leaves its stack inconsistent: the engine is then broken,
+// and Run returns the reason.
 func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 	if e.broken != nil {
 		return e.broken
@@ -209,7 +211,7 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 			return
 		}
 		if e.condemned {
-			_ = recover() // It is what Break did.
+			_ = recover() // Caused by Break.
 			e.broken = ErrBroken
 			err = e.broken
 			return
@@ -220,8 +222,8 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 	f()
 	e.unpatch()
 	e.leaving = Frame{}
-	// What an interruption or a want of memory threw where nothing could be done about it is nobody's any more. It would
-	// hold everything that it refers to until the next exception.
+	// Drop an exception that an interruption or lack of memory threw where nothing could handle it.
+	// It would keep its references alive until the next exception.
 	if (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_exception.Ftag != lib.EJS_TAG_UNINITIALIZED {
 		e.Drop()
 	}
@@ -229,7 +231,7 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 	return nil
 }
 
-// Hurry makes the code that runs ask at its next opportunity whether it must end, which it else does only now and then.
+// Hurry makes running code poll interrupt at the next opportunity instead of the regular interval.
 // It may be called from any goroutine.
 func (e *Engine) Hurry() {
 	e.guard.Lock()
@@ -239,13 +241,14 @@ func (e *Engine) Hurry() {
 	}
 }
 
-// ErrBroken is the reason of an engine that Break ended.
+// ErrBroken is the error of an engine that Break ended.
 var ErrBroken = errors.New("the JavaScript engine was stopped inside a function of its own that never looks at the time")
 
-// Break ends a run that does not ask whether it must end, as in a search through an object with an enormous length. It
-// takes away what every look-up of a property reads, and the large blocks of memory, so that the next access faults,
-// which ends the run; the engine is broken then. It does nothing and returns false if nothing runs, or if still says that
-// the run to be ended is over. It may be called from any goroutine.
+// Break ends a run that does not poll interrupt, for example a search through an object with an
+// enormous length. It removes what every property look-up reads, and makes large blocks of memory
+// inaccessible, so that the next access faults, which ends the run; the engine is then broken. It
+// does nothing and returns false if nothing runs, or if still returns false because the run has
+// ended. It may be called from any goroutine.
 func (e *Engine) Break(still func() bool) bool {
 	e.guard.Lock()
 	defer e.guard.Unlock()
@@ -258,8 +261,9 @@ func (e *Engine) Break(still func() bool) bool {
 	return true
 }
 
-// dropShapes takes the shapes of all objects away. The engine may change the list of objects meanwhile, so that the walk
-// can lead anywhere inside its memory, or outside: then it faults, which is as well.
+// dropShapes clears the shapes of all objects. The engine may change the list of objects
+// concurrently, so the walk may lead anywhere inside its memory, or outside: then it faults, which
+// also ends the run.
 func (e *Engine) dropShapes() {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { _ = recover() }()
@@ -272,7 +276,8 @@ func (e *Engine) dropShapes() {
 	head := uintptr(unsafe.Pointer(&rt.Fgc_obj_list))
 	link := rt.Fgc_obj_list.Fnext
 	for n := 0; link != head && n < maxWalk; n++ {
-		// The list links the headers, which objects begin with; the kind of one is in the word before it.
+		// The list links the headers at the start of objects; the kind of an object is in the word
+		// before its header.
 		if kind := *(*uint8)(pointer(link - kindOffset)) & 0x7f; kind == lib.EJS_GC_OBJ_TYPE_JS_OBJECT {
 			atomic.StoreUintptr(&(*lib.TJSObject)(pointer(link)).Fshape, 0)
 		}
@@ -280,19 +285,20 @@ func (e *Engine) dropShapes() {
 	}
 }
 
-// kindOffset is how far the kind of an object is before its header.
+// kindOffset is the distance from an object's header back to its kind.
 const kindOffset = 5
 
-// maxWalk bounds the walk through objects whose list changes.
+// maxWalk limits the walk through objects while their list changes.
 const maxWalk = 1 << 22
 
-// Within runs f inside a Run, and ends its code early when over says so. It reports whether over did; the Run then goes on.
+// Within runs f inside a Run, and interrupts its code when over returns true. It reports whether
+// over did; the Run then continues.
 func (e *Engine) Within(over func() bool, f func()) (ended bool) {
 	outer := e.interrupt
 	e.setInterrupt(func() bool {
 		ended = over()
 		stops := ended || outer != nil && outer()
-		ended = ended || stops && over() // Both may stop for one reason, which has come meanwhile.
+		ended = ended || stops && over() // Both may stop for the same reason, which has occurred meanwhile.
 		return stops
 	})
 	defer func() {
@@ -311,10 +317,10 @@ func (e *Engine) setInterrupt(f func() bool) {
 	e.interrupt = f
 }
 
-// Interrupted reports whether code was interrupted since the present Run began.
+// Interrupted reports whether code was interrupted since the current Run began.
 func (e *Engine) Interrupted() bool { return e.interrupted }
 
-// ask asks whether the present run must end.
+// ask reports whether the current run must end.
 func (e *Engine) ask() bool {
 	if !e.interrupted && e.interrupt != nil && e.interrupt() {
 		e.interrupted = true
@@ -322,12 +328,12 @@ func (e *Engine) ask() bool {
 	return e.interrupted
 }
 
-// pollInterval is after how many function calls and jumps backwards code that goes on to compute is interrupted again,
-// which takes about a fifth of a millisecond. It is interrupted first after 10,000, as the engine counts.
+// pollInterval is the number of function calls and backward jumps between two polls of computing
+// code, about a fifth of a millisecond. The first poll is after 10,000, the engine's own interval.
 const pollInterval = 2000
 
-// OnPace sets who is called, about five times in a millisecond, while code computes. It may wait, until over says that the
-// code must end.
+// OnPace sets a function that is called about five times per millisecond while code computes. It
+// may wait until over returns true, which means that the code must end.
 func (e *Engine) OnPace(f func(over func() bool)) { e.pace = f }
 
 // interruptHandler is called by the engine while code computes.
@@ -346,8 +352,8 @@ func interruptHandler(_ *libc.TLS, rt, _ uintptr) int32 {
 	return 0
 }
 
-// RunJobs runs pending jobs until there are none. Jobs of a run that was interrupted are dropped, because they would
-// take the time of others. What a job throws goes to report.
+// RunJobs runs pending jobs until there are none. Jobs of an interrupted run are dropped, because
+// they would use the time of others. Exceptions of jobs are passed to report.
 func (e *Engine) RunJobs(report func(*Exception)) {
 	for lib.XJS_IsJobPending(e.tls, e.rt) != 0 {
 		if e.ask() {
@@ -363,7 +369,7 @@ func (e *Engine) RunJobs(report func(*Exception)) {
 	}
 }
 
-// dropJobs lets the engine consume its jobs without running them.
+// dropJobs makes the engine consume its jobs without running them.
 func (e *Engine) dropJobs() {
 	rt := (*lib.TJSRuntime)(pointer(e.rt))
 	head := uintptr(unsafe.Pointer(&rt.Fjob_list))
@@ -379,8 +385,8 @@ func (e *Engine) dropJobs() {
 
 func noJob(_ *libc.TLS, _ uintptr, _ int32, _ uintptr) Value { return Undefined }
 
-// OnRejection sets who is told of promises that are rejected while nobody listens, and of those that somebody listens
-// to afterwards.
+// OnRejection sets a function that is called for promises that are rejected without a handler, and
+// again if they are handled later.
 func (e *Engine) OnRejection(f func(promise, reason Value, handled bool)) { e.reject = f }
 
 func trackRejection(tls *libc.TLS, ctx uintptr, promise, reason Value, handled int32, _ uintptr) {
@@ -389,10 +395,11 @@ func trackRejection(tls *libc.TLS, ctx uintptr, promise, reason Value, handled i
 	}
 }
 
-// pointer makes a pointer into the engine's memory, which the Go runtime does not manage and never moves.
+// pointer converts an address in the engine's memory, which the Go runtime neither manages nor
+// moves, to a pointer.
 func pointer(p uintptr) unsafe.Pointer { return unsafe.Add(nil, p) }
 
-// address is how the engine refers to a Go function.
+// address returns the engine's reference to a Go function.
 func address(f any) uintptr {
 	type iface [2]uintptr
 	return (*iface)(unsafe.Pointer(&f))[1]

@@ -16,7 +16,7 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// newEngine makes an engine whose objects must all be freed at the end of the test.
+// newEngine returns an engine whose objects must all be freed at the end of the test.
 func newEngine(t *testing.T) *Engine {
 	t.Helper()
 	e, err := New(Limits{Memory: 32 << 20})
@@ -31,7 +31,7 @@ func newEngine(t *testing.T) *Engine {
 	return e
 }
 
-// TestLayout proves that what this package knows of the engine's records is still so.
+// TestLayout proves that this package's assumptions about the engine's structs hold.
 func TestLayout(t *testing.T) {
 	if n := unsafe.Sizeof(lib.TJSShape{}); n != 56 {
 		t.Errorf("the record of a shape has %d bytes", n)
@@ -162,7 +162,8 @@ func TestFunctionsAndHandles(t *testing.T) {
 	e.Free(global)
 }
 
-// TestWithin ends a part of a run for a reason that the run asks for as well, and comes between the two questions.
+// TestWithin ends a part of a run for a reason that also ends the run, and that occurs between the
+// two polls.
 func TestWithin(t *testing.T) {
 	e := newEngine(t)
 	over := false
@@ -224,7 +225,7 @@ func TestBroken(t *testing.T) {
 	e.Close()
 }
 
-// TestCopyPieces copies much on the only processor, and lets others go on meanwhile.
+// TestCopyPieces copies much on the only processor while other goroutines run.
 func TestCopyPieces(t *testing.T) {
 	src := make([]byte, 8*pieceSize+5)
 	for i := range src {
@@ -251,12 +252,13 @@ func TestCopyPieces(t *testing.T) {
 	copyPieces(make([]byte, len(src)), src)
 	done.Store(true)
 	wg.Wait()
-	if turns < 7 { // There are 8 times when others may go on, and the first of them begins.
+	if turns < 7 { // Other goroutines may run 8 times, starting with the first.
 		t.Errorf("others had %d turns", turns)
 	}
 }
 
-// TestLargeText proves that large strings come through whole, and that half a surrogate pair in them is replaced.
+// TestLargeText proves that large strings are converted unchanged, and that lone surrogates in them
+// are replaced.
 func TestLargeText(t *testing.T) {
 	e := newEngine(t)
 	v := e.Eval("test.js", `{ let s = 'ä'; while (s.length < 1 << 20) s += s; s + '\ud800' + 'x' }`)

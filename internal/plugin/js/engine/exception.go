@@ -10,26 +10,26 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// An Exception is what a script threw.
+// An Exception is an exception of a script.
 type Exception struct {
 	// Message is the kind of error and its text.
 	Message string
-	// Stack are the lines of the stack trace, the innermost first.
+	// Stack is the stack trace, one line per frame, the innermost first.
 	Stack string
-	// Value is what was thrown; whoever got the exception frees it.
+	// Value is the thrown value; the receiver of the exception must free it.
 	Value Value
-	// Interrupted tells that the script was ended.
+	// Interrupted is true if the script was interrupted.
 	Interrupted bool
 }
 
-// Exception takes the pending exception.
+// Exception consumes the pending exception.
 func (e *Engine) Exception() *Exception { return e.Describe(lib.XJS_GetException(e.tls, e.ctx)) }
 
-// Describe makes an exception of a value that was thrown or that a promise was rejected with; it takes the value.
+// Describe converts a thrown value or a rejection reason to an exception; it consumes the value.
 func (e *Engine) Describe(v Value) *Exception {
 	x := &Exception{Value: v, Interrupted: e.interrupted}
 	if v.Ftag == lib.EJS_TAG_NULL {
-		// The engine throws null when there is no memory left for an error.
+		// The engine throws null if there is no memory for an error.
 		x.Message = "null, as when the script is out of memory"
 		return x
 	}
@@ -48,7 +48,7 @@ func (e *Engine) Describe(v Value) *Exception {
 	return x
 }
 
-// Inspect prints a value for people, on one line and not much longer than limit bytes.
+// Inspect formats a value for people, on one line and not much longer than limit bytes.
 func (e *Objects) Inspect(v Value, limit int) string {
 	size := 16
 	opts := e.tls.Alloc(size)
@@ -72,7 +72,7 @@ func appendPrinted(_ *libc.TLS, rt, p uintptr, n uint64) {
 	}
 }
 
-// OneLine joins lines and cuts what is too long.
+// OneLine joins lines and truncates the result to limit.
 func OneLine(s string, limit int) string {
 	if strings.ContainsAny(s, "\r\n") {
 		s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
@@ -83,7 +83,8 @@ func OneLine(s string, limit int) string {
 	return s
 }
 
-// Interrupt asks whether the present run must end, and if so throws what no script can catch.
+// Interrupt polls whether the current run must end, and if so throws an exception that scripts
+// cannot catch.
 func (e *Engine) Interrupt() bool {
 	if !e.ask() {
 		return false

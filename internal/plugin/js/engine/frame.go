@@ -8,21 +8,21 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A Frame is a call of a function that runs at present or, if the function is asynchronous or a generator, is
-// suspended. Its ID is used again when the call has ended; together with the function it is good enough to tell calls
-// apart that run at the same time.
+// A Frame is a call that is running or, if the function is asynchronous or a generator, suspended.
+// Its ID is reused after the call; together with the function it distinguishes concurrent calls.
 type Frame struct{ ID, Function uintptr }
 
-// A Stack is the calls that run at present: which they are, what they see, and how they are left.
+// A Stack is the stack of running calls: their frames, their variables, and how to leave them.
 type Stack struct {
 	Objects
-	// patches are what Leave replaced in the code of functions, leaving the frame that it has not ended yet.
+	// patches are the instructions that Leave replaced; leaving is the frame that it has not ended
+	// yet.
 	patches []patch
 	leaving Frame
 }
 
-// Frames calls f for the calls that led to the Go function that runs at present, the innermost first, until f reports
-// false.
+// Frames calls f for each call on the stack of the running Go function, the innermost first, until
+// f returns false.
 func (e *Stack) Frames(f func(Frame) bool) {
 	p := e.frame()
 	if p == 0 {
@@ -37,7 +37,7 @@ func (e *Stack) Frames(f func(Frame) bool) {
 	}
 }
 
-// Private calls f for the private fields of an object. The value is lent to f.
+// Private calls f for the private fields of an object. f borrows the value.
 func (e *Stack) Private(obj Value, f func(name string, v Value)) {
 	out := e.tls.Alloc(16)
 	defer e.tls.Free(16)
@@ -58,5 +58,5 @@ func (e *Stack) Private(obj Value, f func(name string, v Value)) {
 	}
 }
 
-// frame is where the engine's stack of calls is.
+// frame returns the address of the innermost stack frame.
 func (e *Stack) frame() uintptr { return (*lib.TJSRuntime)(pointer(e.rt)).Fcurrent_stack_frame }

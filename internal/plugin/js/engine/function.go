@@ -11,8 +11,8 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A Func is a Go function that a script calls. The arguments are borrowed, the result is given away. An error is
-// thrown.
+// A Func is a Go function that a script calls. It borrows the arguments; the caller owns the
+// result. An error is thrown.
 type Func func(this Value, args []Value) (Value, error)
 
 type function struct {
@@ -20,8 +20,8 @@ type function struct {
 	call Func
 }
 
-// Functions joins scripts and Go: functions of Go that scripts call, functions of scripts that Go calls, and objects that
-// stand for values of Go.
+// Functions connects scripts and Go: Go functions that scripts call, functions of scripts that Go
+// calls, and objects that wrap Go values.
 type Functions struct {
 	Stack
 	funcs   []function
@@ -31,10 +31,10 @@ type Functions struct {
 	errors  func(error) Value
 }
 
-// OnError sets how an error of a Go function becomes the value that is thrown.
+// OnError sets the conversion of errors of Go functions to thrown values.
 func (e *Functions) OnError(f func(error) Value) { e.errors = f }
 
-// Function makes a function of a script that calls f.
+// Function returns a function of a script that calls f.
 func (e *Functions) Function(name string, params int, f Func) Value {
 	magic := len(e.funcs)
 	e.funcs = append(e.funcs, function{name, f})
@@ -49,8 +49,8 @@ func callFunction(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintp
 	}
 	f := &e.funcs[magic]
 	frame, slots := e.frame(), tls.StackSlots()
-	// A panic must not go up through the engine, which would leave it in disorder. One that came through the engine
-	// has done so already and goes on.
+	// A panic must not unwind through the engine, which would make it inconsistent. One that came
+	// through the engine has done so already and is passed on.
 	defer func() {
 		if p := recover(); p != nil {
 			if e.frame() != frame || tls.StackSlots() != slots {
@@ -66,9 +66,9 @@ func callFunction(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintp
 	return v
 }
 
-// throw throws an error of a Go function.
+// throw throws the error of a Go function.
 func (e *Functions) throw(err error) Value {
-	if err == errThrown { //nolint:errorlint // a mark, never wrapped
+	if err == errThrown { //nolint:errorlint // never wrapped
 		return Failed
 	}
 	v := e.ErrorValue(err)
@@ -78,13 +78,14 @@ func (e *Functions) throw(err error) Value {
 	return lib.XJS_Throw(e.tls, e.ctx, v)
 }
 
-// errThrown marks that the exception is pending in the engine already.
+// errThrown means that the exception is already pending in the engine.
 var errThrown = fmt.Errorf("thrown")
 
-// Thrown is the error of a Go function whose call into the engine threw: the exception goes on.
+// Thrown returns the error of a Go function whose call into the engine threw: the exception
+// propagates.
 func Thrown() error { return errThrown }
 
-// ErrorValue makes the value that is thrown for an error.
+// ErrorValue returns the thrown value for an error.
 func (e *Functions) ErrorValue(err error) Value {
 	if e.errors != nil {
 		return e.errors(err)
@@ -92,7 +93,7 @@ func (e *Functions) ErrorValue(err error) Value {
 	return e.NewError(err.Error())
 }
 
-// The class of objects that stand for a Go value. Its number is the same in all runtimes.
+// The class of objects that wrap a Go value. Its number is the same in all runtimes.
 var (
 	handleOnce  sync.Once
 	handleClass lib.TJSClassID
@@ -118,12 +119,12 @@ func (e *Functions) newHandleClass() error {
 	return nil
 }
 
-// Handle makes an object that stands for a Go value until a script no longer reaches it.
+// Handle returns an object that wraps a Go value until it is garbage-collected.
 func (e *Functions) Handle(goValue any) Value {
 	return e.stand(lib.XJS_NewObjectClass(e.tls, e.ctx, int32(e.class)), goValue)
 }
 
-// HandleOf is Handle for an object with a prototype.
+// HandleOf is Handle with a prototype.
 func (e *Functions) HandleOf(proto Value, goValue any) Value {
 	return e.stand(lib.XJS_NewObjectProtoClass(e.tls, e.ctx, proto, e.class), goValue)
 }
@@ -138,10 +139,11 @@ func (e *Functions) stand(v Value, goValue any) Value {
 	return v
 }
 
-// A Collected is a Go value that wants to know when the object that stands for it is gone. It must not use the engine.
+// A Collected is a Go value whose method is called when the object that wraps it is freed. It must
+// not use the engine.
 type Collected interface{ Collected() }
 
-// Held returns the Go value that v stands for.
+// Held returns the Go value that v wraps.
 func (e *Functions) Held(v Value) any {
 	if !e.isClass(v, uint16(e.class)) {
 		return nil
@@ -158,14 +160,14 @@ func finalizeHandle(tls *libc.TLS, rt uintptr, v Value) {
 	delete(e.handles, id)
 }
 
-// EachHeld calls f for each Go value that an object stands for.
+// EachHeld calls f for each wrapped Go value.
 func (e *Functions) EachHeld(f func(any)) {
 	for _, x := range e.handles {
 		f(x)
 	}
 }
 
-// Call calls fn as a method of this. The arguments are borrowed.
+// Call calls fn as a method of this. It borrows the arguments.
 func (e *Functions) Call(fn, this Value, args ...Value) Value {
 	defer e.unpatch()
 	if len(args) == 0 {
@@ -178,7 +180,7 @@ func (e *Functions) Call(fn, this Value, args ...Value) Value {
 	return lib.XJS_Call(e.tls, e.ctx, fn, this, int32(len(args)), argv)
 }
 
-// Construct makes an instance of class.
+// Construct returns a new instance of class.
 func (e *Functions) Construct(class Value, args ...Value) Value {
 	size := max(len(args), 1) * valueSize
 	argv := e.tls.Alloc(size)

@@ -10,7 +10,8 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// OnImport sets how the name in an import becomes the name of a module, and where the source of a module comes from.
+// OnImport sets how an import is resolved to the name of a module, and how the source of a module
+// is loaded.
 func (e *Engine) OnImport(resolve func(base, name string) (string, error), source func(name string) (string, error)) {
 	e.resolve, e.source = resolve, source
 }
@@ -20,7 +21,8 @@ func (e *Engine) Eval(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL)
 }
 
-// EvalAsync is Eval for code that may wait at its top level. It returns a promise of an object with the value.
+// EvalAsync is Eval for code with top-level await. It returns a promise of an object with the
+// value.
 func (e *Engine) EvalAsync(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_ASYNC)
 }
@@ -32,18 +34,18 @@ func (e *Engine) eval(name, source string, flags int32) Value {
 	return lib.XJS_Eval(e.tls, e.ctx, csource, lib.Tsize_t(len(source)), cname, flags)
 }
 
-// Compile compiles a module, and what it imports, and runs nothing.
+// Compile compiles a module and its imports without running them.
 func (e *Engine) Compile(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_MODULE|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
 }
 
-// CompileScript compiles a script and runs nothing.
+// CompileScript compiles a script without running it.
 func (e *Engine) CompileScript(name, source string) Value {
 	return e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
 }
 
-// RunModule runs a compiled module, which it takes. It returns the promise of its end and the object with its
-// exports, which is complete when the promise is fulfilled.
+// RunModule runs a compiled module, which it consumes. It returns the promise of its completion and
+// its namespace object, which is complete when the promise is fulfilled.
 func (e *Engine) RunModule(module Value) (promise, namespace Value) {
 	def := uintptr(module.Fu.Fuint641)
 	promise = lib.XJS_EvalFunction(e.tls, e.ctx, module)
@@ -90,7 +92,7 @@ func goString(p uintptr) string {
 	return libc.GoString(p)
 }
 
-// Bytecode compiles a script to a form that every engine of this process can run.
+// Bytecode compiles a script to bytecode that every engine of this process can run.
 func (e *Engine) Bytecode(name, source string) ([]byte, bool) {
 	v := e.eval(name, source, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
 	if IsFailed(v) {
@@ -107,7 +109,7 @@ func (e *Engine) Bytecode(name, source string) ([]byte, bool) {
 	return bytes.Clone(unsafe.Slice((*byte)(pointer(p)), *(*lib.Tsize_t)(pointer(size)))), true
 }
 
-// RunBytecode runs a script that Bytecode compiled.
+// RunBytecode runs a script compiled by Bytecode.
 func (e *Engine) RunBytecode(code []byte) Value {
 	p := e.buffer(len(code))
 	copy(unsafe.Slice((*byte)(pointer(p)), len(code)), code)

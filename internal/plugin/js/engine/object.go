@@ -8,13 +8,13 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// Objects makes and reads objects: their classes, properties, elements and promises.
+// Objects creates and reads objects: their classes, properties, elements and promises.
 type Objects struct {
 	Values
-	printed []byte // what Inspect has printed so far
+	printed []byte // output of Inspect so far
 }
 
-// TypeOf names the kind of v for messages, with its article.
+// TypeOf returns the kind of v for messages, with its article.
 func (e *Objects) TypeOf(v Value) string {
 	switch v.Ftag {
 	case lib.EJS_TAG_INT, lib.EJS_TAG_FLOAT64:
@@ -43,10 +43,10 @@ func (e *Objects) TypeOf(v Value) string {
 	return "something unknown"
 }
 
-// IsFunction reports whether v can be called.
+// IsFunction reports whether v is callable.
 func (e *Objects) IsFunction(v Value) bool { return lib.XJS_IsFunction(e.tls, e.ctx, v) != 0 }
 
-// IsClass reports whether v can be constructed.
+// IsClass reports whether v is a constructor.
 func (e *Objects) IsClass(v Value) bool {
 	return IsObject(v) && lib.XJS_IsConstructor(e.tls, e.ctx, v) != 0
 }
@@ -66,7 +66,7 @@ func (e *Objects) IsArray(v Value) bool {
 	return r > 0
 }
 
-// IsSet and IsMap report whether v is a Set or a Map.
+// IsSet reports whether v is a Set.
 func (e *Objects) IsSet(v Value) bool { return e.isClass(v, lib.EJS_CLASS_SET) }
 
 // IsMap reports whether v is a Map.
@@ -84,10 +84,11 @@ func (e *Objects) IsNumberArray(v Value) bool {
 // IsPromise reports whether v is a promise.
 func (e *Objects) IsPromise(v Value) bool { return e.isClass(v, lib.EJS_CLASS_PROMISE) }
 
-// IsGenerator reports whether a value is what a generator function returns.
+// IsGenerator reports whether v is a generator object.
 func (e *Objects) IsGenerator(v Value) bool { return e.isClass(v, lib.EJS_CLASS_GENERATOR) }
 
-// Proxy returns what a proxy stands for and its handler, which are lent. Both are undefined if it was revoked.
+// Proxy returns the target and the handler of a proxy, which are borrowed. Both are undefined if it
+// was revoked.
 func (e *Objects) Proxy(v Value) (target, handler Value, ok bool) {
 	if !e.isClass(v, lib.EJS_CLASS_PROXY) {
 		return Undefined, Undefined, false
@@ -99,22 +100,22 @@ func (e *Objects) Proxy(v Value) (target, handler Value, ok bool) {
 	return p.Ftarget, p.Fhandler, true
 }
 
-// Global is the global object.
+// Global returns the global object.
 func (e *Objects) Global() Value { return lib.XJS_GetGlobalObject(e.tls, e.ctx) }
 
-// Atom makes the name of a property; the caller frees it. It is 0, with an exception that is pending, if there is no
-// memory for it.
+// Atom returns the atom of a property name; the caller frees it. It is 0, with a pending exception,
+// if out of memory.
 func (e *Objects) Atom(name string) Atom {
 	return lib.XJS_NewAtomLen(e.tls, e.ctx, e.copy(name), lib.Tsize_t(len(name)))
 }
 
-// AtomOf makes the name of a property of a value that is one, as symbols are; the caller frees it.
+// AtomOf returns the atom of a property key that is a value, such as a symbol; the caller frees it.
 func (e *Objects) AtomOf(v Value) Atom { return lib.XJS_ValueToAtom(e.tls, e.ctx, v) }
 
-// FreeAtom gives up an atom.
+// FreeAtom frees an atom.
 func (e *Objects) FreeAtom(a Atom) { lib.XJS_FreeAtom(e.tls, e.ctx, a) }
 
-// AtomText is the name that an atom stands for.
+// AtomText returns the name of an atom.
 func (e *Objects) AtomText(a Atom) string {
 	v := lib.XJS_AtomToString(e.tls, e.ctx, a)
 	s, ok := e.Text(v)
@@ -125,7 +126,7 @@ func (e *Objects) AtomText(a Atom) string {
 	return s
 }
 
-// AtomString is the string that an atom stands for, which the engine holds only once.
+// AtomString returns the string of an atom, which the engine interns.
 func (e *Objects) AtomString(a Atom) Value {
 	if a == 0 {
 		return Failed
@@ -133,10 +134,10 @@ func (e *Objects) AtomString(a Atom) Value {
 	return lib.XJS_AtomToString(e.tls, e.ctx, a)
 }
 
-// Object makes an empty object.
+// Object returns an empty object.
 func (e *Objects) Object() Value { return lib.XJS_NewObject(e.tls, e.ctx) }
 
-// Array makes an empty array.
+// Array returns an empty array.
 func (e *Objects) Array() Value { return lib.XJS_NewArray(e.tls, e.ctx) }
 
 // Get reads a property.
@@ -147,14 +148,14 @@ func (e *Objects) Get(v Value, a Atom) Value {
 	return lib.XJS_GetPropertyInternal(e.tls, e.ctx, v, a, v, 0)
 }
 
-// GetName reads a property by its name.
+// GetName reads a property by name.
 func (e *Objects) GetName(v Value, name string) Value {
 	a := e.Atom(name)
 	defer e.FreeAtom(a)
 	return e.Get(v, a)
 }
 
-// Define adds a plain property; it takes v.
+// Define adds a data property; it consumes v.
 func (e *Objects) Define(obj Value, a Atom, v Value) bool {
 	if a == 0 {
 		e.Free(v)
@@ -163,14 +164,14 @@ func (e *Objects) Define(obj Value, a Atom, v Value) bool {
 	return lib.XJS_DefinePropertyValue(e.tls, e.ctx, obj, a, v, lib.MJS_PROP_C_W_E) >= 0
 }
 
-// DefineName adds a plain property by its name; it takes v.
+// DefineName adds a data property by name; it consumes v.
 func (e *Objects) DefineName(obj Value, name string, v Value) bool {
 	a := e.Atom(name)
 	defer e.FreeAtom(a)
 	return e.Define(obj, a, v)
 }
 
-// Append adds an element at index i of an array; it takes v.
+// Append adds an element at index i of an array; it consumes v.
 func (e *Objects) Append(arr Value, i int, v Value) bool {
 	return lib.XJS_DefinePropertyValueUint32(e.tls, e.ctx, arr, uint32(i), v, lib.MJS_PROP_C_W_E) >= 0
 }
@@ -180,7 +181,7 @@ func (e *Objects) Index(arr Value, i int) Value {
 	return lib.XJS_GetPropertyUint32(e.tls, e.ctx, arr, uint32(i))
 }
 
-// Len is the length of an array.
+// Len returns the length of an array.
 func (e *Objects) Len(arr Value) int {
 	v := e.Get(arr, lib.EJS_ATOM_length)
 	n, _ := AsNumber(v)
@@ -188,8 +189,9 @@ func (e *Objects) Len(arr Value) int {
 	return int(n)
 }
 
-// Each calls f for the own, enumerable properties of an object whose keys are strings. The value is lent to f, which
-// must not change the object; an error of f ends the walk. It reports false if reading threw.
+// Each calls f for the own enumerable properties of an object with string keys. f borrows the value
+// and must not change the object; an error of f ends the iteration. Each reports false if reading
+// threw.
 func (e *Objects) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err error) {
 	if o := e.object(obj); o.Fclass_id == lib.EJS_CLASS_OBJECT {
 		if done, err := e.eachPlain(o, f); done {
@@ -217,8 +219,8 @@ func (e *Objects) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err e
 	return true, nil
 }
 
-// eachPlain walks the properties of an ordinary object in place, without copying names. It reports false, before the
-// first call of f, if the object has anything but plain values.
+// eachPlain iterates over the properties of an ordinary object in place, without copying names. It
+// reports false, before the first call of f, if the object has anything but data properties.
 func (e *Objects) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (bool, error) {
 	sh := (*lib.TJSShape)(pointer(o.Fshape))
 	n := int(sh.Fprop_count)
@@ -252,10 +254,10 @@ func (e *Objects) isSymbol(a Atom) bool {
 	return (*lib.TJSAtomStruct)(pointer(p)).F__ccgo4>>30 != atomTypeString
 }
 
-// atomTypeString marks atoms of strings in the engine's table.
+// atomTypeString is the type of string atoms in the engine's table.
 const atomTypeString = 1
 
-// Instance reports whether v was made by class or a class that extends it.
+// Instance reports whether v is an instance of class or a subclass of it.
 func (e *Objects) Instance(v, class Value) bool {
 	r := lib.XJS_IsInstanceOf(e.tls, e.ctx, v, class)
 	if r < 0 {
@@ -264,10 +266,10 @@ func (e *Objects) Instance(v, class Value) bool {
 	return r > 0
 }
 
-// A State is how far a promise is.
+// A State is the state of a promise.
 type State int
 
-// The states.
+// The states of a promise.
 const (
 	Pending   State = lib.EJS_PROMISE_PENDING
 	Fulfilled State = lib.EJS_PROMISE_FULFILLED
@@ -283,7 +285,7 @@ func (e *Objects) Promise(p Value) (State, Value) {
 	return s, lib.XJS_PromiseResult(e.tls, e.ctx, p)
 }
 
-// NewPromise makes a promise and the functions that settle it.
+// NewPromise returns a promise and the functions that settle it.
 func (e *Objects) NewPromise() (promise, resolve, reject Value) {
 	out := e.tls.Alloc(2 * valueSize)
 	defer e.tls.Free(2 * valueSize)
@@ -295,7 +297,7 @@ func (e *Objects) NewPromise() (promise, resolve, reject Value) {
 	return promise, f[0], f[1]
 }
 
-// ParseJSON makes a value of JSON text; name is for messages.
+// ParseJSON parses JSON text; name is for messages.
 func (e *Objects) ParseJSON(text, name string) Value {
 	cname := e.cstring(name)
 	defer e.freeCString(cname)
@@ -304,7 +306,7 @@ func (e *Objects) ParseJSON(text, name string) Value {
 	return v
 }
 
-// property reads a property as text; whatever goes wrong gives an empty text.
+// property reads a property as text, which is empty on any error.
 func (e *Objects) property(v Value, name string) string {
 	p := e.GetName(v, name)
 	if IsFailed(p) {
@@ -322,7 +324,7 @@ func (e *Objects) property(v Value, name string) string {
 	return s
 }
 
-// NewError makes an Error.
+// NewError returns a new Error.
 func (e *Objects) NewError(message string) Value {
 	v := lib.XJS_NewError(e.tls, e.ctx)
 	if IsFailed(v) {

@@ -4,8 +4,8 @@ package engine
 
 import "testing"
 
-// TestNothingIsPendingAfterARun proves that an exception that nobody took does not outlive the run, and what it holds with
-// it.
+// TestNothingIsPendingAfterARun proves that an unhandled exception is dropped at the end of the
+// run, with everything that it refers to.
 func TestNothingIsPendingAfterARun(t *testing.T) {
 	e, err := New(Limits{})
 	if err != nil {

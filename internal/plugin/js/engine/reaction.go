@@ -10,27 +10,29 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A Registration is how a script registers functions with a promise.
+// A Registration is the way in which a script registered functions with a promise.
 type Registration string
 
-// How functions are registered with promises, in the words of debuggers.
+// The kinds of registrations, in the terms of debuggers.
 const (
-	ByEngine  Registration = "" // by the engine itself, such as in Promise.all
+	ByEngine  Registration = "" // by the engine itself, as in Promise.all
 	ByThen    Registration = "Promise.then"
 	ByCatch   Registration = "Promise.catch"
 	ByFinally Registration = "Promise.finally"
 )
 
-// Reactions is told of the functions that scripts register with promises. A registration is known by the promise that then
-// returned for it, whose number is used again when that is gone.
+// Reactions observes the functions that scripts register with promises. A registration is
+// identified by the promise that then returned for it; the identity is reused after that promise is
+// freed.
 type Reactions struct {
-	// Registered is called when something was registered.
+	// Registered is called after a registration.
 	Registered func(promise uintptr, how Registration)
-	// Runs is called before each job. The promise is 0 if the job does not run what was registered.
+	// Runs is called before each job. The promise is 0 if the job does not run a registered
+	// function.
 	Runs func(promise uintptr)
 }
 
-// A cFunction is what the engine keeps of a function that is not written in JavaScript.
+// A cFunction is the engine's data of a native function.
 type cFunction struct {
 	realm    uintptr
 	call     uintptr
@@ -39,15 +41,15 @@ type cFunction struct {
 	magic    int16
 }
 
-// reactions is what an engine needs for Reactions.
+// reactions is the engine's state for Reactions.
 type reactions struct {
 	Reactions
-	then           uintptr // what Promise.prototype.then did before
-	catch, finally uintptr // the functions
+	then           uintptr // the original Promise.prototype.then
+	catch, finally uintptr // the functions Promise.prototype.catch and finally
 }
 
-// OnReactions sets who is told of what is registered with promises. Scripts cannot tell the difference: Promise.prototype.then
-// stays the same object and only calls another Go function.
+// OnReactions sets the observer of registrations with promises. Scripts cannot detect it:
+// Promise.prototype.then stays the same object and only calls another Go function.
 func (e *Engine) OnReactions(r Reactions) error {
 	global := e.Global()
 	class := e.GetName(global, "Promise")
@@ -75,10 +77,10 @@ func (e *Engine) OnReactions(r Reactions) error {
 	return nil
 }
 
-// identity is where an object is.
+// identity returns the address of an object.
 func identity(v Value) uintptr { return uintptr(v.Fu.Fuint641) }
 
-// watchThen is Promise.prototype.then, which tells of what it did.
+// watchThen replaces Promise.prototype.then: it calls the original and reports the registration.
 func watchThen(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintptr) Value {
 	e := findContext(tls, ctx)
 	then := *(*func(*libc.TLS, uintptr, Value, int32, uintptr) Value)(unsafe.Pointer(&struct{ uintptr }{e.reactions.then}))
@@ -89,7 +91,7 @@ func watchThen(tls *libc.TLS, ctx uintptr, this Value, argc int32, argv uintptr)
 	return promise
 }
 
-// registration tells by what then was called.
+// registration returns the caller of then.
 func (e *Engine) registration() Registration {
 	how := ByThen
 	for p := (*lib.TJSStackFrame)(pointer(e.frame())).Fprev_frame; p != 0; {
@@ -110,12 +112,12 @@ func (e *Engine) registration() Registration {
 	return ByEngine
 }
 
-// nextReaction is the promise of the registration that the next job runs, 0 if it runs none.
+// nextReaction returns the promise of the registration that the next job runs, 0 if none.
 func (e *Engine) nextReaction() uintptr {
 	link := (*lib.TJSRuntime)(pointer(e.rt)).Fjob_list.Fnext
 	job := (*lib.TJSJobEntry)(pointer(link))
-	// A reaction has two functions that resolve its promise, the function that was registered, whether it is one for rejections,
-	// and a value. Those of await have no promise.
+	// A reaction has two functions that resolve its promise, the registered function, a flag for
+	// rejections, and a value. Those of await have no promise.
 	if job.Fargc != 5 {
 		return 0
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestReactions proves that registrations are known when they run, and that scripts cannot tell that somebody is told.
+// TestReactions proves that registrations are known when they run, and that scripts cannot detect
+// the observer.
 func TestReactions(t *testing.T) {
 	const look = `(() => {
 		const then = Promise.prototype.then, texts = [];

@@ -8,15 +8,16 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A patch is an instruction that was replaced for a moment.
+// A patch is an instruction that is temporarily replaced.
 type patch struct {
 	at *byte
 	op byte
 }
 
-// Leaves reports whether Leave can end a frame and those inside it: each is a call of a function that is neither asynchronous nor a
-// generator, and was called by the next one without a function of the engine in between. A Go function may be in between if left holds for
-// the frame that called it: it calls Leave as soon as what it has called returns.
+// Leaves reports whether Leave can end a frame and those inside it: each is a call of a function
+// that is neither asynchronous nor a generator, called by the next one without a function of the
+// engine in between. A Go function may be in between if left returns true for the frame that called
+// it: it calls Leave as soon as its callee returns.
 func (e *Stack) Leaves(outermost Frame, left func(Frame) bool) bool {
 	inside, ok, fromGo := true, false, false
 	addresses := map[uintptr]bool{}
@@ -41,7 +42,7 @@ func (e *Stack) Leaves(outermost Frame, left func(Frame) bool) bool {
 			}
 			return true
 		}
-		// What remains must not go on at an instruction that is replaced. Go functions put them back.
+		// Remaining frames must not continue at a replaced instruction. Go functions restore them.
 		if !isScript {
 			return !e.isGo(f)
 		}
@@ -51,10 +52,11 @@ func (e *Stack) Leaves(outermost Frame, left func(Frame) bool) bool {
 	return ok
 }
 
-// functionKind are the bits that tell asynchronous functions and generators from others.
+// functionKind is the bit mask of asynchronous functions and generators.
 const functionKind = 0x30
 
-// bytecode returns the code of the function of a frame. It reports false if that is a function of the engine or of Go.
+// bytecode returns the code of a frame's function. It reports false if that is a function of the
+// engine or of Go.
 func (e *Stack) bytecode(f Frame) (*lib.TJSFunctionBytecode, bool) {
 	c, ok := e.Closure((*lib.TJSStackFrame)(pointer(f.ID)).Fcur_func)
 	return c.bytecode, ok
@@ -85,8 +87,8 @@ func afterCall(pc uintptr, b *lib.TJSFunctionBytecode) bool {
 	return op == lib.EOP_call || op == lib.EOP_call_method
 }
 
-// Arguments returns the arguments of a frame as they are now, without those at the end that are undefined, as they are if they were not passed.
-// The caller frees them.
+// Arguments returns the current arguments of a frame, without trailing undefined ones, which may
+// have been omitted by the caller of the function. The caller frees them.
 func (e *Stack) Arguments(f Frame) (list []Value) {
 	sf := (*lib.TJSStackFrame)(pointer(f.ID))
 	if sf.Farg_count == 0 {
@@ -107,9 +109,10 @@ func (e *Stack) FunctionOf(f Frame) Value {
 	return e.Dup((*lib.TJSStackFrame)(pointer(f.ID)).Fcur_func)
 }
 
-// Leave makes a frame for which Leaves holds, and those inside it, end as soon as the Go function that runs at present returns r, which Leave
-// passes on: the frame then returns or throws it. Neither catch nor finally of these frames runs. If an inner Leave is to end a frame that is
-// farther out than this one, this Leave goes on with that.
+// Leave ends a frame for which Leaves returns true, and those inside it, as soon as the running Go
+// function returns r, which Leave passes through: the frame then returns or throws it. Neither
+// catch nor finally of these frames runs. If an inner Leave is already ending a frame farther out
+// than this one, this Leave continues with that.
 func (e *Stack) Leave(outermost Frame, r Value) Value {
 	e.unpatch()
 	if e.leaving != (Frame{}) {
@@ -137,7 +140,8 @@ func (e *Stack) Leave(outermost Frame, r Value) Value {
 	return r
 }
 
-// dropHandlers takes the handlers of exceptions off the stack of a frame. What is beyond its top is not used any more.
+// dropHandlers removes the exception handlers from the stack of a frame. Slots beyond its top are
+// not used any more.
 func (e *Stack) dropHandlers(sf *lib.TJSStackFrame, b *lib.TJSFunctionBytecode) {
 	if b.Fstack_size == 0 {
 		return
@@ -150,7 +154,8 @@ func (e *Stack) dropHandlers(sf *lib.TJSStackFrame, b *lib.TJSFunctionBytecode) 
 	}
 }
 
-// unpatch puts back what Leave replaced. The frames that it was for have ended as soon as Go runs again.
+// unpatch restores what Leave replaced. The frames concerned have ended as soon as Go code runs
+// again.
 func (e *Stack) unpatch() {
 	for i := len(e.patches) - 1; i >= 0; i-- {
 		*e.patches[i].at = e.patches[i].op

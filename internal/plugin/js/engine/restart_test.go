@@ -4,7 +4,8 @@ package engine
 
 import "testing"
 
-// TestLeave lets calls end from inside a Go function, and looks at what runs of them, at their results, and that nothing is left in memory.
+// TestLeave ends calls from inside a Go function, and checks which of their code runs, their
+// results, and that no memory leaks.
 func TestLeave(t *testing.T) {
 	const source = `var log = [];
 		const at = { [Symbol.iterator]: () => ({ n: 0, next() { return { value: { n: this.n++ }, done: this.n > 3 } }, return() { log.push('closed'); return {} } }) };
@@ -77,7 +78,7 @@ func TestLeave(t *testing.T) {
 			{"[1, 2].map((n) => sloppy(n))", false, `[{"left":true},{"left":true}] `},
 			{"recurses(2, 1)", false, `[2,[1,{"left":true}]] `},
 			{"recurses(1, 2)", false, `{"left":true} `},
-			// These are refused.
+			// These cannot be left.
 			{"constructs()", false, "7 "},
 			{"maps()", false, "[7] "},
 			{"recurses(2, 2)", false, "[2,[1,[7]]] "},

@@ -12,15 +12,15 @@ import (
 	lib "modernc.org/libquickjs"
 )
 
-// A Value is a value of JavaScript; its owner frees it.
+// A Value is a JavaScript value; its owner frees it.
 type Value = lib.TJSValue
 
-// An Atom is the name of a property.
+// An Atom is an interned property name.
 type Atom = lib.TJSAtom
 
 const valueSize = int(unsafe.Sizeof(Value{}))
 
-// Values that need not be freed. Failed stands for an exception that is pending.
+// Values that need not be freed. Failed represents a pending exception.
 var (
 	Undefined = Value{Ftag: lib.EJS_TAG_UNDEFINED}
 	Null      = Value{Ftag: lib.EJS_TAG_NULL}
@@ -29,7 +29,7 @@ var (
 	Failed    = Value{Ftag: lib.EJS_TAG_EXCEPTION}
 )
 
-// Bool is a boolean.
+// Bool returns a boolean.
 func Bool(b bool) (v Value) {
 	v.Ftag = lib.EJS_TAG_BOOL
 	if b {
@@ -38,12 +38,12 @@ func Bool(b bool) (v Value) {
 	return v
 }
 
-// Int is an integer number.
+// Int returns an integer.
 func Int(n int32) Value {
 	return Value{Fu: lib.TJSValueUnion{Fuint641: uint64(uint32(n))}, Ftag: lib.EJS_TAG_INT}
 }
 
-// Number is a number.
+// Number returns a number.
 func Number(f float64) Value {
 	if n := int32(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {
 		return Int(n)
@@ -51,9 +51,9 @@ func Number(f float64) Value {
 	return Value{Fu: lib.TJSValueUnion{Fuint641: math.Float64bits(f)}, Ftag: lib.EJS_TAG_FLOAT64}
 }
 
-// The questions below read the tag only.
+// The predicates below read the tag only.
 
-// IsFailed reports whether v stands for a pending exception.
+// IsFailed reports whether v represents a pending exception.
 func IsFailed(v Value) bool { return v.Ftag == lib.EJS_TAG_EXCEPTION }
 
 // IsNothing reports whether v is undefined or null.
@@ -62,7 +62,7 @@ func IsNothing(v Value) bool { return v.Ftag == lib.EJS_TAG_UNDEFINED || v.Ftag 
 // IsUndefined reports whether v is undefined.
 func IsUndefined(v Value) bool { return v.Ftag == lib.EJS_TAG_UNDEFINED }
 
-// IsObject reports whether v is an object, which arrays and functions are too.
+// IsObject reports whether v is an object, which includes arrays and functions.
 func IsObject(v Value) bool { return v.Ftag == lib.EJS_TAG_OBJECT }
 
 // IsString reports whether v is a string.
@@ -70,15 +70,15 @@ func IsString(v Value) bool {
 	return v.Ftag == lib.EJS_TAG_STRING || v.Ftag == lib.EJS_TAG_STRING_ROPE
 }
 
-// IsBigInt reports whether v is a big integer.
+// IsBigInt reports whether v is a BigInt.
 func IsBigInt(v Value) bool {
 	return v.Ftag == lib.EJS_TAG_BIG_INT || v.Ftag == lib.EJS_TAG_SHORT_BIG_INT
 }
 
-// AsBool returns the boolean that v is.
+// AsBool returns the value of a boolean.
 func AsBool(v Value) (b, ok bool) { return v.Fu.Fuint641 != 0, v.Ftag == lib.EJS_TAG_BOOL }
 
-// AsNumber returns the number that v is.
+// AsNumber returns the value of a number.
 func AsNumber(v Value) (f float64, ok bool) {
 	switch v.Ftag {
 	case lib.EJS_TAG_INT:
@@ -89,7 +89,8 @@ func AsNumber(v Value) (f float64, ok bool) {
 	return 0, false
 }
 
-// Values makes, reads and frees values that refer to nothing else: strings, bytes, dates and big integers.
+// Values creates, reads and frees values without references to others: strings, bytes, dates and
+// BigInts.
 type Values struct {
 	tls *libc.TLS
 	rt  uintptr
@@ -99,7 +100,7 @@ type Values struct {
 	scratchLen int
 }
 
-// Dup makes a second reference to v.
+// Dup returns a new reference to v.
 func (e *Values) Dup(v Value) Value {
 	if v.Ftag >= 0 {
 		return v
@@ -107,14 +108,14 @@ func (e *Values) Dup(v Value) Value {
 	return lib.XDupValue(e.tls, e.ctx, v)
 }
 
-// Free gives up a reference to v.
+// Free releases a reference to v.
 func (e *Values) Free(v Value) {
 	if v.Ftag < 0 {
 		lib.XFreeValue(e.tls, e.ctx, v)
 	}
 }
 
-// buffer is memory that the engine can read, until the next call.
+// buffer returns memory that the engine can read, valid until the next call.
 func (e *Values) buffer(n int) uintptr {
 	if n > e.scratchLen {
 		if e.scratch != 0 {
@@ -130,7 +131,7 @@ func (e *Values) buffer(n int) uintptr {
 	return e.scratch
 }
 
-// shrink gives a buffer back that a large value needed.
+// shrink frees a buffer that was needed for a large value.
 func (e *Values) shrink() {
 	if e.scratchLen > 1<<20 {
 		libc.Xfree(e.tls, e.scratch)
@@ -146,7 +147,7 @@ func (e *Values) copy(s string) uintptr {
 	return p
 }
 
-// String makes a string. Bytes that are no UTF-8 become the replacement character.
+// String returns a string. Invalid UTF-8 is replaced by the replacement character.
 func (e *Values) String(s string) Value {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
@@ -156,7 +157,7 @@ func (e *Values) String(s string) Value {
 	return v
 }
 
-// ASCII makes a string of bytes that are known to be ASCII.
+// ASCII returns a string of bytes that are known to be ASCII.
 func (e *Values) ASCII(b []byte) Value {
 	p := e.buffer(len(b))
 	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
@@ -165,13 +166,15 @@ func (e *Values) ASCII(b []byte) Value {
 	return v
 }
 
-// Text converts v to a string as JavaScript does, which can run code of the script. It reports false if that threw.
+// Text converts v to a string like JavaScript, which may run code of the script. It reports false
+// if that threw.
 func (e *Values) Text(v Value) (string, bool) {
 	s, _, ok := e.ShortText(v, math.MaxInt)
 	return s, ok
 }
 
-// ShortText is Text for a string that is at most limit bytes long in UTF-8. It returns the length; a longer one is not copied.
+// ShortText is Text for a string of at most limit bytes in UTF-8. It returns the length; a longer
+// string is not copied.
 func (e *Values) ShortText(v Value, limit int) (s string, length int, ok bool) {
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
@@ -188,7 +191,7 @@ func (e *Values) ShortText(v Value, limit int) (s string, length int, ok bool) {
 	return s, length, true
 }
 
-// TextInto copies a string into b and returns its length, which is more than len(b) if it does not fit.
+// TextInto copies a string into b and returns its length, which exceeds len(b) if it does not fit.
 func (e *Values) TextInto(v Value, b []byte) (int, bool) {
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
@@ -203,8 +206,8 @@ func (e *Values) TextInto(v Value, b []byte) (int, bool) {
 	return length, true
 }
 
-// wellFormed copies what the engine wrote; a lone half of a surrogate pair, which UTF-8 cannot express, becomes the
-// replacement character, which is as long.
+// wellFormed copies text of the engine; lone surrogates, which UTF-8 cannot encode, become the
+// replacement character, which has the same length.
 func wellFormed(b []byte) string {
 	if bytes.IndexByte(b, 0xed) < 0 && len(b) <= pieceSize {
 		return string(b)
@@ -217,23 +220,23 @@ func wellFormed(b []byte) string {
 			i += 2
 		}
 	}
-	return unsafe.String(unsafe.SliceData(r), len(r)) // Nobody else has it.
+	return unsafe.String(unsafe.SliceData(r), len(r)) // r is not shared.
 }
 
-// Date makes a date of milliseconds since 1970.
+// Date returns a date from milliseconds since 1970.
 func (e *Values) Date(ms float64) Value { return lib.XJS_NewDate(e.tls, e.ctx, ms) }
 
 // IsDate reports whether v is a date.
 func (e *Values) IsDate(v Value) bool { return e.isClass(v, lib.EJS_CLASS_DATE) }
 
-// DateValue is the time that a date holds; it is NaN if the date is invalid.
+// DateValue returns the time of a date, NaN if the date is invalid.
 func (e *Values) DateValue(v Value) float64 {
-	// The engine keeps the time of a date in its object.
+	// The engine stores the time of a date in its object.
 	f, _ := AsNumber(*(*Value)(unsafe.Pointer(&e.object(v).Fu)))
 	return f
 }
 
-// BigInt64 returns the big integer v if it fits.
+// BigInt64 returns the value of the BigInt v if it fits.
 func (e *Values) BigInt64(v Value) (int64, bool) {
 	p := e.tls.Alloc(8)
 	defer e.tls.Free(8)
@@ -248,13 +251,13 @@ func (e *Values) BigInt64(v Value) (int64, bool) {
 	return n, same
 }
 
-// BigInt makes a big integer.
+// BigInt returns a BigInt.
 func (e *Values) BigInt(n int64) Value { return lib.XJS_NewBigInt64(e.tls, e.ctx, n) }
 
-// Drop forgets the pending exception.
+// Drop drops the pending exception.
 func (e *Values) Drop() { e.Free(lib.XJS_GetException(e.tls, e.ctx)) }
 
-// Bytes makes a Uint8Array with a copy of b.
+// Bytes returns a Uint8Array with a copy of b.
 func (e *Values) Bytes(b []byte) Value {
 	p := e.buffer(len(b))
 	copyPieces(unsafe.Slice((*byte)(pointer(p)), len(b)), b)
@@ -272,7 +275,7 @@ func (e *Values) Bytes(b []byte) Value {
 	return v
 }
 
-// AsBytes returns a copy of what an ArrayBuffer, a typed array or a DataView holds.
+// AsBytes returns a copy of the bytes of an ArrayBuffer, a typed array or a DataView.
 func (e *Values) AsBytes(v Value) ([]byte, bool) {
 	b, ok := e.view(v)
 	if b == nil {
@@ -283,13 +286,13 @@ func (e *Values) AsBytes(v Value) ([]byte, bool) {
 	return r, ok
 }
 
-// ByteLen is how many bytes a buffer or a view of one has. It reports false if v is neither.
+// ByteLen returns the length of a buffer or a view in bytes. It reports false if v is neither.
 func (e *Values) ByteLen(v Value) (int, bool) {
 	b, ok := e.view(v)
 	return len(b), ok
 }
 
-// Fill gives f the bytes of a typed array to change.
+// Fill calls f with the bytes of a typed array, to change them.
 func (e *Values) Fill(v Value, f func([]byte)) bool {
 	b, ok := e.view(v)
 	if ok {
@@ -334,7 +337,7 @@ func (e *Values) view(v Value) ([]byte, bool) {
 	return nil, false
 }
 
-// object is the engine's record of an object.
+// object returns the engine's struct of an object.
 func (e *Values) object(v Value) *lib.TJSObject {
 	return (*lib.TJSObject)(pointer(uintptr(v.Fu.Fuint641)))
 }
@@ -356,5 +359,5 @@ func (e *Values) cstring(s string) uintptr {
 
 func (e *Values) freeCString(p uintptr) { libc.Xfree(e.tls, p) }
 
-// Throw makes a value, which it takes, the pending exception.
+// Throw makes v, which it consumes, the pending exception.
 func (e *Values) Throw(v Value) Value { return lib.XJS_Throw(e.tls, e.ctx, v) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package words finds many words in a text at once (Aho-Corasick). It knows nothing of plugins or of JavaScript.
+// Package words finds many words in a text at once (Aho-Corasick). It does not depend on plugins or
+// JavaScript.
 package words
 
 import (
@@ -9,15 +10,15 @@ import (
 	"unicode"
 )
 
-// Options are how words are compared.
+// Options configures the comparison of words.
 type Options struct {
-	// IgnoreCase makes upper and lower case the same.
+	// IgnoreCase treats upper and lower case as equal.
 	IgnoreCase bool
-	// Whole finds a word only where no letter or digit is beside it.
+	// Whole matches a word only if no letter or digit is adjacent.
 	Whole bool
 }
 
-// A Matcher holds words. It does not change and is safe for concurrent use.
+// A Matcher is a set of words. It is immutable and safe for concurrent use.
 type Matcher struct {
 	opts  Options
 	nodes []node
@@ -26,10 +27,11 @@ type Matcher struct {
 }
 
 type node struct {
-	// fail is where to go on when no edge fits; found is the number of the longest word that ends here, or -1.
+	// fail is the node to continue at if no edge fits; found is the number of the longest word that
+	// ends here, or -1.
 	fail  int32
 	found int32
-	// next is the nearest node on the way of failures at which a word ends, or 0.
+	// next is the nearest node on the path of fail links at which a word ends, or 0.
 	next   int32
 	length int32
 }
@@ -39,13 +41,13 @@ type edge struct {
 	r    rune
 }
 
-// A Match is a place of a word in a text. Start and End count runes.
+// A Match is an occurrence of a word in a text. Start and End count runes.
 type Match struct {
 	Word       string
 	Start, End int
 }
 
-// New makes a matcher. Empty words are refused, because they are everywhere.
+// New returns a matcher. Empty words are rejected, because they match everywhere.
 func New(list []string, opts Options) (*Matcher, error) {
 	m := &Matcher{opts: opts, nodes: []node{{found: -1}}, edges: map[edge]int32{}}
 	for _, w := range list {
@@ -74,10 +76,10 @@ func New(list []string, opts Options) (*Matcher, error) {
 	return m, nil
 }
 
-// Size is about how many bytes the matcher holds.
+// Size returns the approximate memory of the matcher in bytes.
 func (m *Matcher) Size() int64 { return int64(len(m.nodes)) * 64 }
 
-// fold makes runes that differ only in case the same.
+// fold maps runes that differ only in case to the same rune.
 func (m *Matcher) fold(r rune) rune {
 	if !m.opts.IgnoreCase {
 		return r
@@ -88,7 +90,7 @@ func (m *Matcher) fold(r rune) rune {
 		}
 		return r
 	}
-	// The smallest rune of the cycle of cases stands for all of them.
+	// The smallest rune of a case-folding orbit represents all of them.
 	least := r
 	for s := unicode.SimpleFold(r); s != r; s = unicode.SimpleFold(s) {
 		least = min(least, s)
@@ -99,7 +101,7 @@ func (m *Matcher) fold(r rune) rune {
 	return least
 }
 
-// link finds where to go on when no edge fits, level by level.
+// link sets the fail links, level by level.
 func (m *Matcher) link() {
 	children := make([][]edge, len(m.nodes))
 	for e, to := range m.edges {
@@ -135,7 +137,7 @@ func (m *Matcher) link() {
 	}
 }
 
-// step follows a rune.
+// step returns the node after a rune.
 func (m *Matcher) step(at int32, r rune) int32 {
 	for {
 		if next, ok := m.edges[edge{at, r}]; ok {
@@ -148,7 +150,8 @@ func (m *Matcher) step(at int32, r rune) int32 {
 	}
 }
 
-// each calls f for every place of every word, by end and then from long to short, until f returns false.
+// each calls f for every occurrence of every word, ordered by end and then from long to short,
+// until f returns false.
 func (m *Matcher) each(text []rune, f func(Match) bool) {
 	at := int32(0)
 	for i, r := range text {
@@ -175,7 +178,7 @@ func whole(text []rune, m Match) bool {
 	return !letter(m.Start-1) && !letter(m.End)
 }
 
-// Contains reports whether a word is in the text.
+// Contains reports whether the text contains a word.
 func (m *Matcher) Contains(text string) bool {
 	found := false
 	m.each([]rune(text), func(Match) bool {
@@ -185,8 +188,8 @@ func (m *Matcher) Contains(text string) bool {
 	return found
 }
 
-// Find returns the words in a text from left to right, none inside or across another: of those that begin at the same
-// place the longest.
+// Find returns the non-overlapping words in a text from left to right; of those that begin at the
+// same position the longest.
 func (m *Matcher) Find(text string) []Match {
 	// best[i] is the longest word that begins at i.
 	best := map[int]Match{}
@@ -207,10 +210,10 @@ func (m *Matcher) Find(text string) []Match {
 	return list
 }
 
-// Mask replaces each rune of the words in a text, and of those that overlap them, by a mark.
+// Mask replaces each rune of the words in a text, including overlapping ones, by a mark.
 func (m *Matcher) Mask(text, mark string) string {
 	runes := []rune(text)
-	// cover counts the words that begin and those that end at each place.
+	// cover counts the words that begin and end at each position.
 	cover := make([]int, len(runes)+1)
 	m.each(runes, func(x Match) bool {
 		cover[x.Start]++

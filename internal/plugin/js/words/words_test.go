@@ -52,7 +52,7 @@ func TestMatcher(t *testing.T) {
 	}
 }
 
-// FuzzMatcher compares with looking for each word at each place.
+// FuzzMatcher compares with a naive search for each word at each position.
 func FuzzMatcher(f *testing.F) {
 	f.Add("he she his hers", "ushers and his", false)
 	f.Add("a aa aaa", "aaaa", true)
