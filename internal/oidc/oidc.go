@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oidc finds out who somebody is from an OpenID Connect provider: it runs the authorization code flow with PKCE
-// for browsers, and verifies tokens that programs got from the provider themselves.
+// Package oidc authenticates administrators with an OpenID Connect provider: it runs the
+// authorization code flow with PKCE for browsers, and verifies tokens that programs got from the
+// provider directly.
 //
 // It does not know administrators, roles of this server, sessions or cookies.
 package oidc
@@ -24,53 +25,56 @@ import (
 )
 
 var (
-	// ErrUnavailable means that the provider cannot be reached or does not work. It says nothing of the person.
+	// ErrUnavailable means that the provider cannot be reached or does not work. It says nothing
+	// about the person.
 	ErrUnavailable = errors.New("the identity provider cannot be reached")
-	// ErrRefused means that a token or a login is not valid.
+	// ErrRefused means that a token or a login is invalid.
 	ErrRefused = errors.New("refused")
 )
 
-// Options are what a Provider is built from.
+// Options configures a Provider.
 type Options struct {
 	Issuer, ClientID, ClientSecret string
 	Scopes                         []string
-	// Audiences are those of which a token of a program must have one; none means ClientID.
+	// Audiences are the accepted audiences of programs' tokens, of which a token must have at least
+	// one; empty means ClientID.
 	Audiences []string
-	// RolesClaim and NameClaim are names of claims; a dot leads into an object.
+	// RolesClaim and NameClaim are names of claims; a dot selects a field of an object.
 	RolesClaim, NameClaim string
-	// Skew is how far the clocks of the provider and of this machine may be apart.
+	// Skew is the tolerated difference between the clocks of the provider and this machine.
 	Skew time.Duration
-	// Timeout bounds each request to the provider; 0 means 10 seconds.
+	// Timeout is the time limit of each request to the provider; 0 means 10 seconds.
 	Timeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// A Person is somebody, or some program, that the provider vouches for.
+// A Person is a person or a program that the provider has authenticated.
 type Person struct {
 	Issuer, Subject string
 	// Name is for people; it need not be unique.
 	Name string
-	// Roles are the values of the claim.
+	// Roles are the values of the roles claim.
 	Roles []string
 }
 
 const (
-	// discoveryAge is how long the description of the provider is used. Keys are looked up when one is missing.
+	// discoveryAge is how long the discovery document is used. Keys are fetched when one is
+	// missing.
 	discoveryAge = time.Hour
-	// discoveryPause is how long a provider that did not answer is left alone.
+	// discoveryPause is how long no request is sent to a provider that did not respond.
 	discoveryPause = 3 * time.Second
-	// maxToken bounds a token in bytes.
+	// maxToken is the maximum length of a token in bytes.
 	maxToken = 16 << 10
 )
 
-// A Provider is an OpenID Connect provider. It is not contacted before somebody needs it.
+// A Provider is an OpenID Connect provider. It is contacted at the first use.
 type Provider struct {
 	opts   Options
 	client *http.Client
-	// turn has an element while the provider is asked for its description.
+	// turn contains an element while the discovery document is being fetched.
 	turn chan struct{}
-	// exchanges bounds the logins that are completed.
+	// exchanges limits the rate of code exchanges.
 	exchanges *rate.Limiter
 
 	mu      sync.Mutex
@@ -79,7 +83,7 @@ type Provider struct {
 	failure error
 }
 
-// description is what the provider says of itself.
+// description is the provider's discovery document.
 type description struct {
 	provider *oidc.Provider
 	keys     oidc.KeySet
@@ -98,14 +102,15 @@ func New(o Options) *Provider {
 	if len(o.Audiences) == 0 {
 		o.Audiences = []string{o.ClientID}
 	}
-	// Everybody can make tokens that name keys which the provider does not have; it must not be asked for each of them.
+	// Anyone can send tokens that name unknown keys; the provider must not receive a request for
+	// each of them.
 	throttle := &throttled{next: http.DefaultTransport.(*http.Transport).Clone(), limit: rate.NewLimiter(5, 50)}
 	return &Provider{
 		opts: o, client: &http.Client{Timeout: o.Timeout, Transport: throttle}, turn: make(chan struct{}, 1), exchanges: rate.NewLimiter(10, 30),
 	}
 }
 
-// throttled refuses to send more requests than the limit allows.
+// throttled rejects requests beyond the rate limit.
 type throttled struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
@@ -124,7 +129,7 @@ func (p *Provider) Close() {
 	p.client.Transport.(*throttled).next.(*http.Transport).CloseIdleConnections()
 }
 
-// describe returns the description of the provider, which it is asked for if it is missing or old.
+// describe returns the discovery document, which it fetches if missing or old.
 func (p *Provider) describe(ctx context.Context) (*description, error) {
 	if d, err := p.known(); d != nil || err != nil {
 		return d, err
@@ -145,7 +150,7 @@ func (p *Provider) describe(ctx context.Context) (*description, error) {
 	case err == nil:
 		p.current, p.failure = d, nil
 	case p.current != nil:
-		// It described itself before: what it said then is tried for a while longer.
+		// If there is an older document, continue to use it for a while.
 		p.current.since = p.opts.Now().Add(discoveryPause - discoveryAge)
 	default:
 		p.failed, p.failure = p.opts.Now(), fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -154,7 +159,7 @@ func (p *Provider) describe(ctx context.Context) (*description, error) {
 	return p.current, nil
 }
 
-// known returns the description if it is not old, or why there is none if that was found out just now.
+// known returns the document if it is recent, or the error if the last fetch failed a moment ago.
 func (p *Provider) known() (*description, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +173,8 @@ func (p *Provider) known() (*description, error) {
 	return nil, nil
 }
 
-// discover asks the provider for its description. A caller who leaves does not spoil it for those who wait.
+// discover fetches the discovery document. If its caller is cancelled, the others still get the
+// document.
 func (p *Provider) discover(ctx context.Context) (*description, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.opts.Timeout)
 	defer cancel()
@@ -195,13 +201,13 @@ func (p *Provider) discover(ctx context.Context) (*description, error) {
 	return d, nil
 }
 
-// algorithms are those of signatures that need no shared secret.
+// algorithms are the signature algorithms without a shared secret.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 
-// keySet tells a provider that does not answer from a wrong signature, in one verification.
+// keySet distinguishes an unavailable provider from a wrong signature, for one verification.
 type keySet struct {
 	keys oidc.KeySet
-	// failure is why the provider did not answer; nil if it did.
+	// failure is the error of fetching the keys; nil if there was none.
 	failure error
 }
 
@@ -237,10 +243,10 @@ func (p *Provider) verify(ctx context.Context, d *description, text string) (*oi
 	return token, nil
 }
 
-// IsJWT reports whether a text has the form of a signed token.
+// IsJWT reports whether a text has the form of a JWT.
 func IsJWT(text string) bool { return strings.Count(text, ".") == 2 && strings.HasPrefix(text, "ey") }
 
-// Verify returns whose token a program presents.
+// Verify verifies the token of a program and returns whose it is.
 func (p *Provider) Verify(ctx context.Context, text string) (*Person, error) {
 	d, err := p.describe(ctx)
 	if err != nil {
@@ -260,14 +266,15 @@ func (p *Provider) Verify(ctx context.Context, text string) (*Person, error) {
 	return p.person(token, claims), nil
 }
 
-// An Attempt is a login that was begun. The browser keeps it.
+// An Attempt is a login in progress. The browser keeps it.
 type Attempt struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
 
-// Begin returns the address at which the provider logs somebody in, who is sent to redirect afterwards.
+// Begin returns the URL at which the provider authenticates a person, who is then redirected to
+// redirect.
 func (p *Provider) Begin(ctx context.Context, redirect string) (address string, a Attempt, err error) {
 	d, err := p.describe(ctx)
 	if err != nil {
@@ -283,7 +290,7 @@ func (p *Provider) flow(d *description, redirect string) *oauth2.Config {
 	}
 }
 
-// Finish returns who has logged in. The state and the code are those that the browser was sent back with.
+// Finish returns the authenticated person. State and code are the parameters of the redirect.
 func (p *Provider) Finish(ctx context.Context, redirect string, a Attempt, state, code string) (*Person, error) {
 	if a.State == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) != 1 {
 		return nil, fmt.Errorf("%w: the login was not begun in this browser, or too long ago", ErrRefused)
@@ -324,7 +331,7 @@ func (p *Provider) Finish(ctx context.Context, redirect string, a Attempt, state
 	}
 	person := p.person(token, claims)
 	if len(person.Roles) == 0 && d.provider.UserInfoEndpoint() != "" {
-		// Many providers tell groups there only.
+		// Many providers return groups only from the userinfo endpoint.
 		info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -347,7 +354,7 @@ func claimsOf(token *oidc.IDToken) (claims map[string]any, err error) {
 	return claims, nil
 }
 
-// person reads the claims of a token that was verified.
+// person converts the claims of a verified token.
 func (p *Provider) person(token *oidc.IDToken, claims map[string]any) *Person {
 	out := &Person{Issuer: token.Issuer, Subject: token.Subject, Name: token.Subject, Roles: texts(claim(claims, p.opts.RolesClaim))}
 	for _, name := range []string{p.opts.NameClaim, "name", "preferred_username", "email"} {
@@ -359,7 +366,7 @@ func (p *Provider) person(token *oidc.IDToken, claims map[string]any) *Person {
 	return out
 }
 
-// claim returns a claim by its name, or by the names that lead to it.
+// claim returns a claim by name or by the dotted path to it.
 func claim(claims map[string]any, name string) any {
 	if v, ok := claims[name]; ok {
 		return v
@@ -371,7 +378,7 @@ func claim(claims map[string]any, name string) any {
 	return nil
 }
 
-// texts returns a text or a list of texts as a list.
+// texts returns a string or a list of strings as a list.
 func texts(v any) (list []string) {
 	switch v := v.(type) {
 	case string:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package password hashes passwords and checks them against stored hashes. A
-// stored hash begins with the name of its algorithm, so that hashes made
-// before a change of the configured algorithm stay valid. Length rules belong
-// to the callers.
+// Package password hashes passwords and verifies them against stored hashes. A stored hash begins
+// with the name of its algorithm, so that old hashes stay valid when the configured algorithm
+// changes. Callers check the length of passwords.
 package password
 
 import (
@@ -18,10 +17,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Algorithm is the way in which a password is stored.
+// Algorithm is a password hash algorithm.
 type Algorithm string
 
-// The algorithms. Noop stores the password as it is and is for test data only.
+// The algorithms. Noop stores the password in plain text and is for test data only.
 const (
 	BCrypt       Algorithm = "BCRYPT"
 	SaltedSHA256 Algorithm = "SALTED_SHA256"
@@ -30,11 +29,11 @@ const (
 
 const (
 	saltSize = 8
-	// bcryptLimit is the number of bytes beyond which bcrypt refuses a password.
+	// bcryptLimit is the maximum length of a password in bytes that bcrypt accepts.
 	bcryptLimit = 72
 )
 
-// Hasher makes hashes with one algorithm.
+// Hasher hashes passwords with one algorithm.
 type Hasher struct {
 	Algorithm Algorithm
 	Cost      int // of bcrypt
@@ -61,7 +60,7 @@ func (h Hasher) Hash(password string) ([]byte, error) {
 	return append([]byte(h.Algorithm+":"), sum...), nil
 }
 
-// bcryptEncoding is how bcrypt writes bytes as text.
+// bcryptEncoding is the base64 variant of bcrypt.
 var bcryptEncoding = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
 
 const (
@@ -69,8 +68,9 @@ const (
 	bcryptSumSize  = 23
 )
 
-// Decoy returns a stored form that no password has. To verify one against it takes as long as against a hash of this
-// hasher, so that whoever tries names does not learn which exist. Unlike a hash it takes no time to make.
+// Decoy returns a hash that no password matches. Verifying a password against it takes as long as
+// against a hash of this hasher, so that login attempts do not reveal which names exist. Unlike a
+// hash, it takes no time to create.
 func (h Hasher) Decoy() []byte {
 	random := func(size int) []byte {
 		bytes := make([]byte, size)
@@ -90,11 +90,11 @@ func (h Hasher) Decoy() []byte {
 	return append([]byte(h.Algorithm+":"), sum...)
 }
 
-// ErrMismatch says that the password is not the one that was hashed.
+// ErrMismatch means that the password does not match the hash.
 var ErrMismatch = errors.New("password does not match")
 
-// Verify compares a password with its stored form. It returns nil,
-// ErrMismatch, or another error when the stored form cannot be read.
+// Verify compares a password with its stored hash. It returns nil, ErrMismatch, or another error if
+// the hash cannot be parsed.
 func Verify(stored []byte, password string) error {
 	name, sum, ok := bytes.Cut(stored, []byte{':'})
 	if !ok {
@@ -131,8 +131,8 @@ func saltedSum(salt []byte, password string) []byte {
 	return h.Sum(nil)
 }
 
-// bcryptInput shortens what bcrypt would refuse: a password of 32 characters
-// may have more than 72 bytes.
+// bcryptInput shortens passwords that bcrypt would reject: one of 32 characters may have more than
+// 72 bytes.
 func bcryptInput(password string) []byte {
 	if len(password) <= bcryptLimit {
 		return []byte(password)

@@ -32,7 +32,8 @@ func TestHashAndVerify(t *testing.T) {
 	}
 }
 
-// TestDecoy checks that no password has a decoy and that one costs the same work as a hash.
+// TestDecoy checks that no password matches a decoy and that verifying one costs as much as for a
+// hash.
 func TestDecoy(t *testing.T) {
 	for _, alg := range []Algorithm{BCrypt, SaltedSHA256, Noop} {
 		h := Hasher{Algorithm: alg, Cost: 5}

@@ -2,7 +2,7 @@
 
 package permission
 
-// The permissions, in the order in which administrators see them.
+// The permissions, in display order.
 const (
 	FlightRecordingCreate Permission = "FLIGHT_RECORDING_CREATE"
 	FlightRecordingDelete Permission = "FLIGHT_RECORDING_DELETE"
@@ -99,7 +99,7 @@ const (
 
 	AdminPermissionQuery Permission = "ADMIN_PERMISSION_QUERY"
 
-	// AuditQuery shows what others changed, with the values before and after.
+	// AuditQuery permits reading the changes of others, with the values before and after.
 	AuditQuery Permission = "AUDIT_QUERY"
 
 	ClientBlocklistCreate Permission = "CLIENT_BLOCKLIST_CREATE"
@@ -119,15 +119,14 @@ const (
 	ClusterSettingUpdate Permission = "CLUSTER_SETTING_UPDATE"
 	ClusterSettingQuery  Permission = "CLUSTER_SETTING_QUERY"
 
-	// PluginCreate lets its holder run code in the server, which means control of
-	// the host.
+	// PluginCreate permits running code in the server, which means control of the machine.
 	PluginCreate Permission = "PLUGIN_CREATE"
 	PluginDelete Permission = "PLUGIN_DELETE"
 	PluginUpdate Permission = "PLUGIN_UPDATE"
 	PluginQuery  Permission = "PLUGIN_QUERY"
-	// PluginDebug lets its holder see and change all that plugins do, and hold their calls.
+	// PluginDebug permits reading and changing all state of plugins, and pausing their calls.
 	PluginDebug Permission = "PLUGIN_DEBUG"
-	// PluginTraceQuery shows what plugins did to single requests of users.
+	// PluginTraceQuery permits reading what plugins did to single requests of users.
 	PluginTraceQuery Permission = "PLUGIN_TRACE_QUERY"
 
 	LogQuery Permission = "LOG_QUERY"
@@ -139,7 +138,7 @@ const (
 	NodeHeapDumpQuery   Permission = "NODE_HEAP_DUMP_QUERY"
 )
 
-// Groups is the whole table: every permission stands in exactly one group.
+// Groups is the table of permissions: each permission is in exactly one group.
 var Groups = []Group{
 	{"FLIGHT_RECORDING", []Permission{FlightRecordingCreate, FlightRecordingDelete, FlightRecordingUpdate, FlightRecordingQuery}},
 	{"USER", []Permission{UserCreate, UserDelete, UserUpdate, UserQuery}},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package permission names what an administrator may do. Each operation of the
-// admin interface needs exactly one permission; roles hold sets of them. Who
-// holds which role is not known here.
+// Package permission defines the permissions of administrators. Each operation of the admin
+// interface requires exactly one; roles are sets of them. The package does not know which
+// administrator has which role.
 package permission
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Permission is the upper-case name of one privilege.
+// Permission is the upper-case name of a permission.
 type Permission string
 
-// Group is a heading under which permissions are shown.
+// Group is a group of permissions with a heading.
 type Group struct {
 	Name        string
 	Permissions []Permission
@@ -51,9 +51,9 @@ func Names() []string {
 	return names
 }
 
-// Expand turns patterns into the permissions that they match, in the order of
-// Groups. In a pattern '*' matches any run of characters and '?' exactly one;
-// everything else matches itself. A pattern that matches nothing adds nothing.
+// Expand returns the permissions that match the patterns, in the order of Groups. In a pattern '*'
+// matches any run of characters and '?' exactly one; everything else matches itself. A pattern
+// without matches adds nothing.
 func Expand(patterns []string) []Permission {
 	var found []Permission
 	for _, p := range all {
@@ -64,8 +64,8 @@ func Expand(patterns []string) []Permission {
 	return found
 }
 
-// match runs in time proportional to len(pattern)*len(s): on a mismatch only
-// the last star is tried again.
+// match runs in time proportional to len(pattern)*len(s): on a mismatch it backtracks to the last
+// star only.
 func match(pattern, s string) bool {
 	p, i, star, mark := 0, 0, -1, 0
 	for i < len(s) {
@@ -86,14 +86,13 @@ func match(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Set is a set of permissions that answers in constant time. The zero value is
-// empty.
+// Set is a set of permissions with constant-time look-up. The zero value is empty.
 type Set struct {
 	bits [2]uint64
 }
 
-// NewSet returns the set of the given permissions. Names that are not in the
-// table are left out: a role may have been stored by a newer server.
+// NewSet returns the set of the given permissions. Unknown names are ignored: a newer server may
+// have stored the role.
 func NewSet(permissions ...Permission) Set {
 	var s Set
 	for _, p := range permissions {
@@ -131,7 +130,7 @@ func (s Set) Names() []string {
 	return names
 }
 
-// Missing returns the permissions of want that s lacks, in the order of want.
+// Missing returns the permissions in want that s lacks, in the order of want.
 func (s Set) Missing(want []Permission) []Permission {
 	var missing []Permission
 	for _, p := range want {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit holds one token bucket for each remote address. It decides whether a request may pass; what
-// happens to one that may not is up to the caller.
+// Package ratelimit keeps a token bucket for each remote address. It decides whether a request is
+// within the limit; the caller handles requests that are not.
 package ratelimit
 
 import (
@@ -15,11 +15,12 @@ type Rule struct {
 	Capacity        int
 	InitialTokens   int
 	TokensPerPeriod int
-	RefillInterval  time.Duration // 0 means that a bucket is never filled again
+	RefillInterval  time.Duration // 0 means that buckets are never refilled
 }
 
-// Client returns the address that stands for a client: an IPv4 address stands for itself, an IPv6 address for the
-// network of its first bits, because one client has all addresses of such a network.
+// Client returns the address that represents a client: an IPv4 address represents itself, an IPv6
+// address is reduced to the network of its first bits, because one client has all addresses of such
+// a network.
 func Client(addr netip.Addr, ipv6Bits int) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if !addr.Is6() || ipv6Bits <= 0 || ipv6Bits >= addr.BitLen() {
@@ -32,8 +33,8 @@ func Client(addr netip.Addr, ipv6Bits int) netip.Addr {
 	return network.Addr()
 }
 
-// A Limiter holds one token bucket for each remote address. Its rules are given
-// with each request, so that a change of the settings counts at once.
+// A Limiter keeps a token bucket for each remote address. Its rules are passed with each request,
+// so that changed settings take effect immediately.
 type Limiter struct {
 	now    func() time.Time
 	shards [16]shard
@@ -52,11 +53,11 @@ type bucket struct {
 
 const (
 	purgeInterval = 30 * time.Minute
-	// purgeSize starts a purge earlier when very many addresses were seen.
+	// purgeSize is the number of buckets that starts a purge early.
 	purgeSize = 4096
 )
 
-// New returns a limiter that knows nobody yet.
+// New returns a limiter without buckets.
 func New(now func() time.Time) *Limiter {
 	l := &Limiter{now: now}
 	for i := range l.shards {
@@ -66,12 +67,12 @@ func New(now func() time.Time) *Limiter {
 	return l
 }
 
-// Take takes one token for the address and reports whether there was one.
+// Take takes a token of the address and reports whether there was one.
 func (l *Limiter) Take(addr netip.Addr, r Rule) bool {
 	return l.use(addr, r, 1)
 }
 
-// Has reports whether Take would find a token.
+// Has reports whether Take would succeed.
 func (l *Limiter) Has(addr netip.Addr, r Rule) bool {
 	return l.use(addr, r, 0)
 }
@@ -101,8 +102,7 @@ func (l *Limiter) use(addr netip.Addr, r Rule, tokens int) bool {
 	return true
 }
 
-// refill fills an empty bucket with what the whole periods since the last
-// filling are worth.
+// refill adds the tokens of the whole periods since the last refill.
 func (b *bucket) refill(now time.Time, r Rule) {
 	if r.RefillInterval <= 0 {
 		return
@@ -118,7 +118,7 @@ func (b *bucket) refill(now time.Time, r Rule) {
 	b.filled = now
 }
 
-// purge forgets the buckets that would be full again.
+// purge drops the buckets that would be full again.
 func (s *shard) purge(now time.Time, r Rule) {
 	s.purged = now
 	for addr, b := range s.buckets {
