@@ -19,16 +19,16 @@ type chapter struct {
 
 // A page is one HTML page.
 type page struct {
-	// path is where the page is within the site.
+	// path is relative to the site.
 	path  string
 	Title string
-	// body is the rendered text.
+	// body is the rendered HTML.
 	body     template.HTML
 	sections []section
 }
 
-// A section is what begins at a heading, for the search and for the table of
-// contents. The first one of a page has no anchor.
+// A section is the text below a heading, for the search and for the table of contents. The first
+// one of a page has no anchor.
 type section struct {
 	Title  string
 	Anchor string
@@ -36,8 +36,8 @@ type section struct {
 	text   string
 }
 
-// plan says which document stands in which chapter. A document that it does
-// not name is refused, so that none gets lost.
+// plan assigns documents to chapters. A document that is not in the plan is an error, so that none
+// is forgotten.
 var plan = []struct {
 	title     string
 	documents []string
@@ -49,7 +49,7 @@ var plan = []struct {
 	{"Change the server", []string{"architecture.md"}},
 }
 
-// read reads and renders everything that the site shows.
+// read reads and renders all pages of the site.
 func read(opts Options) ([]*chapter, error) {
 	names, err := fs.Glob(opts.Documents, "*.md")
 	if err != nil {
@@ -110,7 +110,7 @@ func order(name string) string {
 	return name
 }
 
-// references returns the pages that are made from declarations.
+// references returns the pages that are generated from declarations.
 func references(opts Options) (*chapter, error) {
 	c := &chapter{Title: "Reference"}
 	for _, role := range []string{"service", "gateway"} {

@@ -14,14 +14,13 @@ var layoutText string
 
 var layoutTemplate = template.Must(template.New("layout").Parse(layoutText))
 
-// A link is a page of the navigation.
+// A link is a link to a page in the navigation.
 type link struct {
 	Title, URL string
 	Current    bool
 }
 
-// layout puts the navigation, the search and the table of contents around a
-// page.
+// layout adds the navigation, the search and the table of contents to a page.
 func layout(chapters []*chapter, p *page, version string) ([]byte, error) {
 	type part struct {
 		Title string
@@ -32,7 +31,7 @@ func layout(chapters []*chapter, p *page, version string) ([]byte, error) {
 		one := part{Title: c.Title}
 		for _, other := range c.pages {
 			if path.Dir(other.path) != path.Dir(p.path) && path.Dir(other.path) != "." && path.Base(other.path) != "index.html" {
-				continue // A folder shows its pages to those who are in it.
+				continue // A folder lists its pages only while one of them is open.
 			}
 			one.Links = append(one.Links, link{Title: other.Title, URL: relative(p.path, other.path), Current: other == p})
 		}

@@ -19,9 +19,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// markdown reads Markdown as the documents are written: with tables, and with
-// HTML comments and anchors of their own. The documents are part of the
-// binary, so that their HTML is trusted.
+// markdown parses Markdown as used in the documents: with tables, HTML comments and explicit
+// anchors. The documents are part of the binary, so their HTML is trusted.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
@@ -61,8 +60,8 @@ func pagePath(name string) string {
 	return folder + strings.TrimSuffix(file, ".md") + ".html"
 }
 
-// anchors makes the ids of headings as hosts of repositories do, so that one
-// link is right in both places.
+// anchors generates the ids of headings like repository hosts do, so that links work in both
+// places.
 type anchors map[string]int
 
 // Generate implements parser.IDs.
@@ -88,9 +87,8 @@ func (a anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 // Put implements parser.IDs.
 func (a anchors) Put(value []byte) { a[string(value)]++ }
 
-// rewrite turns links between documents into links between pages. What a link
-// names elsewhere in the source tree is not part of the site: the link becomes
-// its text.
+// rewrite converts links between documents to links between pages. Other files of the source tree
+// are not part of the site: a link to them becomes its text.
 func rewrite(tree ast.Node, documents fs.FS, name string) error {
 	var outside []*ast.Link
 	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -131,7 +129,7 @@ func relative(from, to string) string {
 	return strings.Repeat("../", strings.Count(from, "/")) + to
 }
 
-// sections returns the parts of a document in order.
+// sections returns the sections of a document in order.
 func sections(tree ast.Node, source []byte) []section {
 	var list []section
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
@@ -151,10 +149,10 @@ func sections(tree ast.Node, source []byte) []section {
 	return list
 }
 
-// plain returns the text of a node without marks.
+// plain returns the text of a node without markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // The function returns no error.
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // The function never returns an error.
 		switch n := n.(type) {
 		case *ast.Text:
 			if entering {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// openAPI is the part of an OpenAPI 3.0 document that the reference shows.
+// openAPI is the part of an OpenAPI 3.0 document that the reference uses.
 type openAPI struct {
 	Info struct {
 		Title       string
@@ -82,7 +82,8 @@ var operationsTemplate = template.Must(template.New("operations").Funcs(template
 type entry struct {
 	Method, Path, Anchor string
 	operation
-	// Body and Result are what is sent and what data of the answer holds; nil for none.
+	// Body and Result are the schemas of the request body and of the data in the response; nil if
+	// there is none.
 	Body, Result *schema
 	ResultMedia  []string
 }
@@ -93,10 +94,10 @@ type group struct {
 	Entries                    []*entry
 }
 
-// methods is the order of the operations of one path.
+// methods is the display order of the operations of a path.
 var methods = []string{"get", "post", "put", "patch", "delete", "head", "options"}
 
-// operations renders the reference of one role's administrative API.
+// operations renders the reference of one role's admin API.
 func operations(role string, data []byte) (*page, error) {
 	var doc openAPI
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -158,7 +159,7 @@ func newEntry(method, path string, o operation) *entry {
 	return e
 }
 
-// spaced puts spaces between the words of a name in camel case.
+// spaced inserts spaces between the words of a camel-case name.
 func spaced(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -176,11 +177,11 @@ func spaced(name string) string {
 
 var (
 	hideTags = strings.NewReplacer("<", "&lt;", ">", "&gt;")
-	// Markdown escapes the ampersand again where it stands in code.
+	// Markdown escapes the ampersand again inside code.
 	showTags = strings.NewReplacer("&amp;lt;", "&lt;", "&amp;gt;", "&gt;")
 )
 
-// inline renders a description, in which no tag has a meaning.
+// inline renders a description, in which tags are plain text.
 func inline(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(hideTags.Replace(text)), &b)
@@ -217,7 +218,7 @@ func typeOf(s *schema) template.HTML {
 	return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // The text is escaped.
 }
 
-// limits returns what a value must keep to, as text.
+// limits describes the constraints of a value.
 func limits(s *schema) string {
 	if s == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// index returns the script with everything that can be found. It is a script
-// and not data, because a page that was opened from a disk may load scripts only.
+// index returns the search index as a script. It is a script and not data, because a page that is
+// opened from disk can load only scripts.
 func index(chapters []*chapter) ([]byte, error) {
 	type item struct {
 		Page    string `json:"p"`

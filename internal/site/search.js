@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds sections of the documentation that contain every word of the query.
-// search-index.js, which is loaded before, sets window.searchIndex.
+// Finds sections of the documentation that contain every word of the query. search-index.js, which
+// is loaded earlier, sets window.searchIndex.
 
 const root = document.documentElement.dataset.root;
 const input = document.getElementById('search');
@@ -14,7 +14,8 @@ const folded = window.searchIndex.map((item) => ({
   item, title: item.t.toLowerCase(), section: (item.s ?? '').toLowerCase(), text: (item.x ?? '').toLowerCase(),
 }));
 
-// score returns 0 if a word is missing. Headings count more than text, and the beginning of a word more than its middle.
+// score returns 0 if a word is missing. Headings score higher than text, and the beginning of a
+// word higher than its middle.
 function score(entry, words) {
   let sum = 0;
   for (const word of words) {
@@ -32,7 +33,7 @@ function place(text, word) {
   return at === 0 || /[^\p{L}\p{N}]/u.test(text[at - 1]) ? 2 : 1;
 }
 
-// excerpt returns the text around the first word, with the words marked.
+// excerpt returns the text around the first match, with the matches marked.
 function excerpt(text, words) {
   const lower = text.toLowerCase();
   const first = Math.max(0, Math.min(...words.map((w) => lower.indexOf(w)).filter((at) => at >= 0), text.length) - 60);
@@ -99,6 +100,6 @@ document.addEventListener('keydown', (event) => {
     links[0].click();
   }
 });
-// A narrow window begins with the text, not with the list of pages.
+// A narrow window starts with the text, not with the navigation.
 if (window.matchMedia('(max-width: 800px)').matches) document.querySelector('.pages').open = false;
-if (input.value) show(); // Somebody was faster than this script.
+if (input.value) show(); // The reader has typed before this script ran.

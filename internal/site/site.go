@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package site renders the documentation as web pages: the Markdown files of
-// docs/, a reference of the administrative API from its OpenAPI documents, the
-// TypeScript declarations for plugins and the Javadoc. The pages need no
-// network and refer to each other by relative links, so that the web console
-// can serve them below any path and a browser can open them from a disk.
+// Package site renders the documentation as web pages: the Markdown files of docs/, a reference of
+// the admin API from its OpenAPI documents, the TypeScript declarations for plugins and the
+// Javadoc. The pages need no network and refer to each other by relative links, so that the admin
+// console can serve them below any path and a browser can open them from disk.
 package site
 
 import (
@@ -24,21 +23,20 @@ import (
 	"time"
 )
 
-// Options name what a site is made of.
+// Options are the sources of a site.
 type Options struct {
-	// Documents are Markdown files, with README.md for the first page, images in
-	// images/ and OpenAPI documents in openapi/.
+	// Documents are Markdown files, with README.md as the first page, images in images/ and OpenAPI
+	// documents in openapi/.
 	Documents fs.FS
 	// Typings are TypeScript declarations by file name.
 	Typings fs.FS
-	// Javadoc is nil for a program that was built without it.
+	// Javadoc is nil if the program was built without it.
 	Javadoc fs.FS
 	// Version is shown on each page.
 	Version string
 }
 
-// Site is a set of web pages. Its pages are rendered when the first one is
-// requested.
+// Site is a set of web pages, which are rendered at the first request.
 type Site struct {
 	files func() (map[string][]byte, error)
 	java  fs.FS
@@ -59,7 +57,7 @@ var (
 // javaFolder is the folder of the Javadoc within the site.
 const javaFolder = "java/"
 
-// render returns all files but the Javadoc by path.
+// render returns all files except the Javadoc by path.
 func render(opts Options) (map[string][]byte, error) {
 	chapters, err := read(opts)
 	if err != nil {
@@ -102,8 +100,7 @@ func (s *Site) file(name string) ([]byte, bool, error) {
 	return data, ok, nil
 }
 
-// ServeHTTP serves the file that the URL's path names, relative to the root of
-// the site.
+// ServeHTTP serves the file at the URL's path, relative to the root of the site.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if name == "" || strings.HasSuffix(r.URL.Path, "/") {
@@ -123,7 +120,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache")
 	scripts := "'self'"
 	if strings.HasPrefix(name, javaFolder) {
-		scripts += " 'unsafe-inline'" // The pages of javadoc contain scripts.
+		scripts += " 'unsafe-inline'" // Javadoc pages contain scripts.
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src "+scripts+"; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -137,8 +134,8 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// Write writes the site into a folder, which it creates. It refuses a folder
-// that contains anything, so that no page of another version stays behind.
+// Write writes the site to a folder, which it creates. It fails if the folder is not empty, so that
+// no page of another version remains.
 func (s *Site) Write(folder string) error {
 	files, err := s.files()
 	if err != nil {

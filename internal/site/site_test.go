@@ -26,7 +26,7 @@ func complete() Options {
 	}
 }
 
-// write writes a site to a disk and returns its folder.
+// write writes a site to disk and returns its folder.
 func write(t *testing.T, opts Options) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "site")
@@ -41,9 +41,8 @@ var (
 	anchor    = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// TestLinks follows every reference of every page to a file of the site and to
-// an anchor in it. Only links may lead to other hosts, so that the site works
-// without a network.
+// TestLinks follows every reference of every page to a file of the site and to an anchor in it.
+// Only links may lead to other hosts, because the site must work without a network.
 func TestLinks(t *testing.T) {
 	folder := write(t, complete())
 	texts := map[string]string{}
@@ -159,7 +158,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestRefusals gives the site what it cannot show.
+// TestRefusals builds sites from invalid sources.
 func TestRefusals(t *testing.T) {
 	if err := New(complete()).Write(write(t, complete())); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("writing into a folder that is not empty: %v", err)

@@ -31,14 +31,14 @@ func typings(files fs.FS) (*page, error) {
 		declarations(&b, p, string(data))
 		b.WriteString("</code></pre>\n")
 	}
-	p.body = template.HTML(b.String()) //nolint:gosec // What is not ours is escaped.
+	p.body = template.HTML(b.String()) //nolint:gosec // Text from outside is escaped.
 	return p, nil
 }
 
 var declaration = regexp.MustCompile(`^\s*(?:export |declare )*(?:abstract )?(?:class|interface|type|namespace|const|function|enum) (\w+)`)
 
-// declarations writes the text of a file. Each declaration gets an anchor and
-// an entry of the search; its text are the lines up to the next one.
+// declarations writes the text of a file. Each declaration gets an anchor and a search entry with
+// the lines up to the next one.
 func declarations(b *strings.Builder, p *page, text string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
@@ -57,13 +57,13 @@ func declarations(b *strings.Builder, p *page, text string) {
 	}
 }
 
-// file returns the anchor of the file that a section belongs to.
+// file returns the anchor of a section's file.
 func (s section) file() string {
 	file, _, _ := strings.Cut(s.Anchor, ".")
 	return file
 }
 
-// javadoc returns the page that leads to the Javadoc.
+// javadoc returns the page that links to the Javadoc.
 func javadoc(built bool) *page {
 	p := &page{path: "javadoc.html", Title: "Java API"}
 	text := `<h1>Java API</h1>

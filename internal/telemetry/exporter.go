@@ -10,12 +10,13 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporter sends spans. It logs when the collector fails and when it works again, not every failure.
+// exporter sends spans. It logs when the collector starts failing and when it recovers, not every
+// failure.
 type exporter struct {
 	sdk.SpanExporter
 	logger *slog.Logger
 	failed atomic.Bool
-	// closing ends exports that are under way when the tracer is closed.
+	// closing cancels running exports when the tracer is closed.
 	closing context.Context
 	cancel  context.CancelFunc
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry makes OpenTelemetry spans of what the process does for single requests and sends those that are
-// sampled to a collector, by OTLP over HTTP. Nobody waits for the collector: spans wait in a bounded queue, and if it is
-// full, they are dropped.
+// Package telemetry records OpenTelemetry spans of the process's work for single requests and sends
+// those that are sampled to a collector, by OTLP over HTTP. Requests never wait for the collector:
+// spans are queued in a bounded queue, and dropped if it is full.
 //
-// A process has one tracer. While it has none, a span costs one atomic load. What is recorded for administrators in this
-// process is the matter of packages recording and plugin/trace.
+// A process has one tracer. Without a tracer, a span costs one atomic load. Packages recording and
+// plugin/trace record data for administrators inside this process.
 package telemetry
 
 import (
@@ -27,40 +27,41 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Options say where spans go.
+// Options configures a Tracer.
 type Options struct {
 	// Endpoint is the address of the collector for traces, such as http://localhost:4318/v1/traces.
 	Endpoint string
 	// Headers are sent with every export.
 	Headers map[string]string
-	// SampleRate is the share of the traces that begin here which are sent, from 0 to 1.
+	// SampleRate is the share of the traces beginning here to send, from 0 to 1.
 	SampleRate float64
-	// Timeout bounds one export.
+	// Timeout is the time limit of an export.
 	Timeout time.Duration
-	// MaxQueueSize is how many spans wait for the collector. More are dropped.
+	// MaxQueueSize is the maximum number of queued spans. Further spans are dropped.
 	MaxQueueSize int
 	// Resource describes the process.
 	Resource []attribute.KeyValue
 	Logger   *slog.Logger
 }
 
-// A Tracer makes spans and sends them.
+// A Tracer records spans and sends them.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	exporter *exporter
 	sampler  *sampler
-	// wishes are requests whose callers want spans.
+	// wishes limits requests whose callers want to be traced.
 	wishes *rate.Limiter
 }
 
-// maxWishes is for how many requests a second callers get the spans that they want.
+// maxWishes is the number of requests per second that are traced because their callers want it.
 const maxWishes = 50
 
-// current is the tracer of the process; nil is none.
+// current is the tracer of the process; nil if there is none.
 var current atomic.Pointer[Tracer]
 
-// Open makes a tracer that of the process, until it is closed. It does not connect to the collector.
+// Open starts the tracer of the process, which runs until it is closed. It does not connect to the
+// collector.
 func Open(ctx context.Context, o Options) (*Tracer, error) {
 	client, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHeaders(o.Headers), otlptracehttp.WithTimeout(o.Timeout),
@@ -80,28 +81,28 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// maxBatch is how many spans are sent at once.
+// maxBatch is the maximum number of spans in an export.
 const maxBatch = 512
 
-// Configure changes the share of the traces that are sent.
+// Configure changes the sample rate.
 func (t *Tracer) Configure(share float64) {
 	s := sdk.TraceIDRatioBased(share)
 	t.sampler.Store(&s)
 }
 
-// Close sends what waits, until ctx ends. Then the rest is dropped.
+// Close sends the queued spans until ctx ends, and drops the rest.
 func (t *Tracer) Close(ctx context.Context) error {
 	current.CompareAndSwap(t, nil)
 	defer t.exporter.cancel()
 	defer context.AfterFunc(ctx, t.exporter.cancel)()
-	// The provider would leave its goroutine behind if its context ended.
+	// The provider would leak its goroutine if its context ended.
 	if err := errors.Join(t.provider.Shutdown(context.WithoutCancel(ctx)), ctx.Err()); err != nil {
 		return fmt.Errorf("send the last spans: %w", err)
 	}
 	return nil
 }
 
-// sampler is a sampler that can be replaced.
+// sampler is a replaceable sampler.
 type sampler struct{ atomic.Pointer[sdk.Sampler] }
 
 // ShouldSample implements sdk.Sampler.
@@ -112,20 +113,21 @@ func (s *sampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 // Description implements sdk.Sampler.
 func (s *sampler) Description() string { return (*s.Load()).Description() }
 
-// On reports whether spans are made.
+// On reports whether spans are recorded.
 func On() bool { return current.Load() != nil }
 
-// The kinds of spans: the work for a request of somebody else, a request to somebody else, and anything in between.
+// The kinds of spans: work for a request of another party, a request to another party, and internal
+// work.
 const (
 	Server   = trace.SpanKindServer
 	Client   = trace.SpanKindClient
 	Internal = trace.SpanKindInternal
 )
 
-// A Span is something that takes time. The zero Span is one that is not recorded; its methods do nothing.
+// A Span is a timed operation. The zero Span is not recorded; its methods do nothing.
 type Span struct{ span trace.Span }
 
-// Start begins a span, of a new trace if ctx belongs to none. The caller must end it.
+// Start starts a span, in a new trace if ctx belongs to none. The caller must end it.
 func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Context, Span) {
 	t := current.Load()
 	if t == nil {
@@ -135,7 +137,7 @@ func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Conte
 	return ctx, Span{s}
 }
 
-// Child begins a span if ctx belongs to a trace that is sampled. The caller must end it.
+// Child starts a span if ctx belongs to a sampled trace. The caller must end it.
 func Child(ctx context.Context, name string, kind trace.SpanKind) (context.Context, Span) {
 	t := current.Load()
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
@@ -145,12 +147,12 @@ func Child(ctx context.Context, name string, kind trace.SpanKind) (context.Conte
 	return ctx, Span{s}
 }
 
-// Sampled reports whether ctx belongs to a trace that is sampled.
+// Sampled reports whether ctx belongs to a sampled trace.
 func Sampled(ctx context.Context) bool {
 	return current.Load() != nil && trace.SpanContextFromContext(ctx).IsSampled()
 }
 
-// Join returns ctx in the trace that another context belongs to.
+// Join returns ctx in the trace of other.
 func Join(ctx, other context.Context) context.Context {
 	if current.Load() == nil {
 		return ctx
@@ -161,10 +163,10 @@ func Join(ctx, other context.Context) context.Context {
 	return ctx
 }
 
-// On reports whether the span is recorded, so that it is worth while to make attributes.
+// On reports whether the span is recorded, so that its attributes are worth computing.
 func (s Span) On() bool { return s.span != nil && s.span.IsRecording() }
 
-// Rename gives the span another name.
+// Rename changes the span's name.
 func (s Span) Rename(name string) {
 	if s.span != nil {
 		s.span.SetName(name)
@@ -178,14 +180,14 @@ func (s Span) Set(attributes ...attribute.KeyValue) {
 	}
 }
 
-// Event adds something that happened.
+// Event adds an event.
 func (s Span) Event(name string, attributes ...attribute.KeyValue) {
 	if s.span != nil {
 		s.span.AddEvent(name, trace.WithAttributes(attributes...))
 	}
 }
 
-// Fail marks the span as failed, for a reason that may leave the process.
+// Fail marks the span as failed, with a reason that may leave the process.
 func (s Span) Fail(reason string) {
 	if s.span != nil {
 		s.span.SetStatus(codes.Error, reason)
@@ -199,13 +201,13 @@ func (s Span) End() {
 	}
 }
 
-// parent is the header by which traces go from process to process.
+// parent is the header that propagates traces between processes.
 const parent = "Traceparent"
 
-// propagator reads and writes the headers of W3C Trace Context.
+// propagator implements the headers of W3C Trace Context.
 var propagator propagation.TraceContext
 
-// Extract returns ctx in the trace that the headers of a request tell of, if they do.
+// Extract returns ctx in the trace that the headers of a request specify, if any.
 func Extract(ctx context.Context, header http.Header) context.Context {
 	if current.Load() == nil || len(header[parent]) == 0 {
 		return ctx
@@ -213,8 +215,8 @@ func Extract(ctx context.Context, header http.Header) context.Context {
 	return propagator.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// Accept is Extract for the request of a caller who is not known yet. Anybody may ask for spans, but only so often: what is
-// made for strangers must not push aside what the sample rate chooses.
+// Accept is Extract for the request of an unauthenticated caller. Anyone may request tracing, but
+// at a limited rate: such traces must not displace those chosen by the sample rate.
 func Accept(ctx context.Context, header http.Header) context.Context {
 	ctx = Extract(ctx, header)
 	t, c := current.Load(), trace.SpanContextFromContext(ctx)
@@ -224,7 +226,7 @@ func Accept(ctx context.Context, header http.Header) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, c.WithTraceFlags(c.TraceFlags().WithSampled(false)))
 }
 
-// Inject tells the receiver of a request which trace ctx belongs to. Headers that tell so already are left as they are.
+// Inject adds the headers of ctx's trace to a request. Existing headers are kept.
 func Inject(ctx context.Context, header http.Header) {
 	if current.Load() == nil || len(header[parent]) > 0 {
 		return
@@ -232,8 +234,8 @@ func Inject(ctx context.Context, header http.Header) {
 	propagator.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// Response returns the value of the header traceresponse, which tells a caller which trace its request belongs to; ""
-// if it belongs to none.
+// Response returns the value of the traceresponse header, which tells a caller the trace of its
+// request; "" if there is none.
 func (s Span) Response() string {
 	if s.span == nil || !s.span.SpanContext().IsValid() {
 		return ""

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// receive reads what an exporter sends.
+// receive parses an export.
 func receive(r *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	unzipped, err := gzip.NewReader(r.Body)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestSpans(t *testing.T) {
 	if !Sampled(far) {
 		t.Error("what goes to another process is lost")
 	}
-	Inject(context.Background(), header) // It is left as it is.
+	Inject(context.Background(), header) // The existing header is kept.
 	if _, lost := Child(Extract(Join(t.Context(), ctx), http.Header{}), "joined", Client); !lost.On() {
 		t.Error("a context that joined the trace does not belong to it")
 	} else {
@@ -115,7 +115,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestCollectorsThatFail proves that nobody waits for a collector that refuses or hangs, and that it is logged once.
+// TestCollectorsThatFail proves that no request waits for a collector that refuses or hangs, and
+// that the failure is logged once.
 func TestCollectorsThatFail(t *testing.T) {
 	release := make(chan struct{})
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -128,13 +129,13 @@ func TestCollectorsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			tracer := open(t, url, 1, slog.New(slog.NewTextHandler(&log, nil)))
-			for range 10_000 { // Many more than the queue has room for.
+			for range 10_000 { // Far more than the capacity of the queue.
 				_, s := Start(t.Context(), "span", Server)
 				s.End()
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			if name != "refuses" {
-				cancel() // It would not end.
+				cancel() // It would not end otherwise.
 			}
 			if err := tracer.Close(ctx); (err == nil) != (name == "refuses") {
 				t.Error(err)
@@ -173,10 +174,10 @@ func BenchmarkOff(b *testing.B) {
 	}
 }
 
-// TestStrangersGetFewSpans sends many requests whose callers want spans.
+// TestStrangersGetFewSpans sends many requests whose callers want to be traced.
 func TestStrangersGetFewSpans(t *testing.T) {
 	tracer := open(t, "http://127.0.0.1:1", 0, slog.New(slog.DiscardHandler))
-	tracer.wishes.SetLimit(0) // A slow machine gets no more than a fast one.
+	tracer.wishes.SetLimit(0) // A slow machine gets as many as a fast one.
 	header := http.Header{parent: {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
 	sampled := 0
 	for range 3 * maxWishes {

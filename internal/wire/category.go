@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Category is a set of kinds of requests. Most kinds are in two: what is done, and what it is done with.
+// A Category is a set of kinds of requests. Most kinds are in two: the action and its object.
 type Category string
 
 // The categories.
@@ -28,7 +28,7 @@ const (
 	CategoryGroupMember      Category = "GROUP_MEMBER"
 )
 
-// Categories are all of them.
+// Categories contains all categories.
 var Categories = []Category{
 	CategoryAll, CategoryCreate, CategoryDelete, CategoryUpdate, CategoryQuery, CategoryStorage, CategoryConversation, CategoryMessage,
 	CategoryUser, CategoryUserRelationship, CategoryGroup, CategoryGroupBlocklist, CategoryGroupEnrollment, CategoryGroupMember,
@@ -39,17 +39,17 @@ func (k Kind) In(c Category) bool {
 	return c == CategoryAll || k.verb() == c || slices.Contains(k.nouns(), c)
 }
 
-// verb returns what is done.
+// verb returns the category of the action.
 func (k Kind) verb() Category {
 	if k == KindCheckGroupJoinQuestionsAnswers {
-		return CategoryUpdate // Right answers make the user a member.
+		return CategoryUpdate // Correct answers make the user a member.
 	}
 	verb, _, _ := strings.Cut(k.String(), "_")
 	return Category(verb)
 }
 
-// nouns returns what it is done with. Meetings and sessions have no category; what belongs to a group is also a matter of
-// the group.
+// nouns returns the categories of the object. Meetings and sessions have no category; parts of a
+// group also belong to the category of groups.
 func (k Kind) nouns() []Category {
 	switch k {
 	case KindQueryConversations, KindUpdateConversation, KindUpdateTypingStatus:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCategories wants each kind in a category of what is done, and each but meetings and sessions in one of what it is
-// done with, which its name must contain.
+// TestCategories wants each kind in a category of actions, and each except meetings and sessions in
+// a category of objects, whose name the kind must contain.
 func TestCategories(t *testing.T) {
 	words := map[Category]string{
 		CategoryStorage: "RESOURCE|ATTACHMENT", CategoryConversation: "CONVERSATION|TYPING", CategoryMessage: "MESSAGE", CategoryUser: "USER",

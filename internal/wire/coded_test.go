@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// TestCoded writes every kind of request and a notification with all fields, and compares with the proto package.
+// TestCoded encodes every kind of request and a notification with all fields, and compares with
+// package proto.
 func TestCoded(t *testing.T) {
 	messages := []wire.Coded{&wire.AppNotification{}}
 	fill(messages[0].ProtoReflect(), depth)
@@ -46,10 +47,10 @@ func TestCoded(t *testing.T) {
 	}
 }
 
-// depth is how many messages are within one another; some have themselves as a part.
+// depth is the maximum nesting of messages; some contain themselves.
 const depth = 5
 
-// fill sets every field, the last one of each oneof.
+// fill sets every field; of each oneof the last one.
 func fill(m protoreflect.Message, depth int) {
 	if depth == 0 {
 		return
@@ -72,7 +73,7 @@ func fill(m protoreflect.Message, depth int) {
 	}
 }
 
-// value returns something that is not zero; empty is the empty one of a message.
+// value returns a non-zero value; empty is the empty value of a message.
 func value(f protoreflect.FieldDescriptor, empty protoreflect.Value, depth int) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.BoolKind:
@@ -91,7 +92,7 @@ func value(f protoreflect.FieldDescriptor, empty protoreflect.Value, depth int) 
 		return protoreflect.ValueOfString("ä text")
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes([]byte{0, 255})
-	default: // There are no other kinds than messages.
+	default: // All other kinds are messages.
 		fill(empty.Message(), depth)
 		return empty
 	}

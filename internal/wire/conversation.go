@@ -9,13 +9,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The field numbers of CreateMessageRequest that are read by hand.
+// The field numbers of CreateMessageRequest that are parsed by hand.
 const (
 	fieldGroupID     = 3
 	fieldRecipientID = 4
 )
 
-// queries are the kinds of requests that change nothing.
+// queries are the kinds of read-only requests.
 var queries = sync.OnceValue(func() map[Kind]bool {
 	all := map[Kind]bool{}
 	for _, k := range Kinds() {
@@ -24,11 +24,13 @@ var queries = sync.OnceValue(func() map[Kind]bool {
 	return all
 })
 
-// Query reports whether requests of the kind change nothing, so that they may be carried out more than once.
+// Query reports whether requests of the kind are read-only, so that they may be executed more than
+// once.
 func (k Kind) Query() bool { return queries()[k] }
 
-// ConversationKey returns a number that stands for the conversation that an encoded AppRequest of the kind CREATE_MESSAGE
-// of a user goes to, the same for both users of a private conversation. It is 0 for a request that names none.
+// ConversationKey returns a number that identifies the conversation of an encoded AppRequest of the
+// kind CREATE_MESSAGE from a user, the same for both users of a private conversation. It is 0 for a
+// request without a conversation.
 func ConversationKey(userID int64, payload []byte) uint64 {
 	body := field(payload, protowire.Number(KindCreateMessage))
 	if group, ok := number(body, fieldGroupID); ok {
@@ -48,14 +50,14 @@ func PrivateConversationKey(a, b int64) uint64 {
 	return spread(spread(uint64(min(a, b))) ^ uint64(max(a, b)))
 }
 
-// spread spreads the bits of a number (the finalizer of SplitMix64), and never gives 0.
+// spread mixes the bits of a number (the finalizer of SplitMix64), and never returns 0.
 func spread(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return max(x^x>>31, 1)
 }
 
-// field returns the last field with the number that holds bytes; nil is none.
+// field returns the last length-delimited field with the number; nil if there is none.
 func field(message []byte, wanted protowire.Number) (found []byte) {
 	scan(message, func(number protowire.Number, typ protowire.Type, value []byte) {
 		if number == wanted && typ == protowire.BytesType {
@@ -65,7 +67,7 @@ func field(message []byte, wanted protowire.Number) (found []byte) {
 	return found
 }
 
-// number returns the last field with the number that holds a number.
+// number returns the last varint field with the number.
 func number(message []byte, wanted protowire.Number) (found int64, ok bool) {
 	scan(message, func(number protowire.Number, typ protowire.Type, value []byte) {
 		if number == wanted && typ == protowire.VarintType {
@@ -76,7 +78,7 @@ func number(message []byte, wanted protowire.Number) (found int64, ok bool) {
 	return found, ok
 }
 
-// scan calls fn for each field, as far as they can be read.
+// scan calls fn for each field up to the first malformed one.
 func scan(message []byte, fn func(number protowire.Number, typ protowire.Type, value []byte)) {
 	for len(message) > 0 {
 		number, typ, n := protowire.ConsumeTag(message)

@@ -11,15 +11,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrFrame is a length that no frame can have: longer than a 32-bit varint, or above the limit. What follows on the
-// stream cannot be understood any more.
+// ErrFrame reports an invalid frame length: longer than a 32-bit varint, or above the limit. The
+// rest of the stream is unusable.
 var ErrFrame = errors.New("malformed frame")
 
-// maxLengthBytes is the longest encoding of a length.
+// maxLengthBytes is the maximum size of an encoded length.
 const maxLengthBytes = 5
 
-// ReadFrame reads one frame of a stream: the length as a varint, then as many bytes. It appends the payload to b. At
-// the end between two frames the error is io.EOF, inside one it is io.ErrUnexpectedEOF.
+// ReadFrame reads one frame of a stream: the length as a varint, then the payload, which it appends
+// to b. At the end between two frames the error is io.EOF, inside one it is io.ErrUnexpectedEOF.
 func ReadFrame(r *bufio.Reader, b []byte, limit int) ([]byte, error) {
 	var length uint64
 	for i := 0; ; i++ {
@@ -52,7 +52,7 @@ func ReadFrame(r *bufio.Reader, b []byte, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// AppendFrame appends the payload with its length before it.
+// AppendFrame appends the length of the payload and the payload.
 func AppendFrame(b, payload []byte) []byte {
 	return append(protowire.AppendVarint(b, uint64(len(payload))), payload...)
 }

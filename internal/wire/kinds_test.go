@@ -38,7 +38,7 @@ func TestGoldenKinds(t *testing.T) {
 	}
 }
 
-// constantOf returns the name of a kind in Go: KindCreateMessage for CREATE_MESSAGE.
+// constantOf returns the Go name of a kind: KindCreateMessage for CREATE_MESSAGE.
 func constantOf(k Kind) string {
 	name := "Kind"
 	for word := range strings.SplitSeq(k.String(), "_") {

@@ -2,10 +2,10 @@
 
 package wire
 
-// A CloseStatus tells a client why its session ended.
+// A CloseStatus is the reason why a session ended, for the client.
 type CloseStatus int32
 
-// The reasons for which a session ends.
+// The close statuses.
 const (
 	ClosedIllegalRequest      CloseStatus = 100
 	ClosedHeartbeatTimeout    CloseStatus = 110

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire is the client protocol: the generated messages of proto/, the frames around them on a stream, and the
-// few bytes that a gateway reads and writes by hand because it does not decode requests and results.
+// Package wire is the client protocol: the generated messages of proto/, their frames on a stream,
+// and the fields that a gateway encodes and decodes by hand because it does not decode requests and
+// results.
 //
-// It knows no rule of instant messaging and no connection.
+// It contains no rules of instant messaging and no connections.
 package wire
 
 //go:generate ../../scripts/generate-wire
@@ -22,16 +23,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Version is the version of the protocol, which a client names when it logs in.
+// Version is the version of the protocol, which a client sends when it logs in.
 const Version = 1
 
-// HeartbeatID is the request id of the answer to a heartbeat that failed.
+// HeartbeatID is the request id of the response to a failed heartbeat.
 const HeartbeatID int64 = -100
 
-// A Kind is the field number of a request in AppRequest, and says what is requested.
+// A Kind is the field number of a request in AppRequest.
 type Kind int32
 
-// kindFields has the fields of the oneof in AppRequest. The generated code is not ready before main starts.
+// kindFields are the fields of the oneof in AppRequest. The generated code is not ready before main
+// starts.
 var kindFields = sync.OnceValue(func() map[Kind]protoreflect.FieldDescriptor {
 	fields := (*AppRequest)(nil).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()
 	all := make(map[Kind]protoreflect.FieldDescriptor, fields.Len())
@@ -41,7 +43,7 @@ var kindFields = sync.OnceValue(func() map[Kind]protoreflect.FieldDescriptor {
 	return all
 })
 
-// kindNames has the names of the kinds, which requests that are logged or traced need.
+// kindNames are the names of the kinds, for logs and traces.
 var kindNames = sync.OnceValue(func() map[Kind]string {
 	names := make(map[Kind]string, len(kindFields()))
 	for k, field := range kindFields() {
@@ -53,7 +55,7 @@ var kindNames = sync.OnceValue(func() map[Kind]string {
 // Kinds returns every kind of request, by number.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kindFields())) }
 
-// Valid reports whether there is such a kind.
+// Valid reports whether the kind exists.
 func (k Kind) Valid() bool { return kindFields()[k] != nil }
 
 // String returns the name in the style of a constant: CREATE_MESSAGE.
@@ -74,14 +76,14 @@ func KindOf(r *AppRequest) Kind {
 	return Kind(field.Number())
 }
 
-// A Head is what a gateway needs to know of a request.
+// A Head is the part of a request that a gateway needs.
 type Head struct {
 	ID   int64
 	Kind Kind
 }
 
-// ParseHead reads the request id and the kind of an encoded AppRequest without decoding the rest. The id must come
-// before the body; attributes may stand anywhere.
+// ParseHead parses the request id and the kind of an encoded AppRequest without decoding the rest.
+// The id must precede the body; attributes may be anywhere.
 func ParseHead(payload []byte) (Head, error) {
 	var h Head
 	for len(payload) > 0 {
@@ -123,7 +125,7 @@ func ParseHead(payload []byte) (Head, error) {
 	return h, errors.New("read the head of a request: it has no body")
 }
 
-// The field numbers of AppNotification that are written by hand.
+// The field numbers of AppNotification that are encoded by hand.
 const (
 	fieldTimestamp = 1
 	fieldRequestID = 4
@@ -132,8 +134,8 @@ const (
 	fieldData      = 7
 )
 
-// AppendResponse appends an encoded AppNotification that answers a request. data is an encoded AppNotification.Data,
-// which is taken as it is; nil is none.
+// AppendResponse appends an encoded AppNotification that responds to a request. data is an encoded
+// AppNotification.Data, which is copied unchanged; nil means none.
 func AppendResponse(b []byte, at time.Time, requestID int64, code int32, reason string, data []byte) []byte {
 	b = protowire.AppendTag(b, fieldTimestamp, protowire.VarintType)
 	b = protowire.AppendVarint(b, uint64(at.UnixMilli()))
@@ -152,5 +154,5 @@ func AppendResponse(b []byte, at time.Time, requestID int64, code int32, reason 
 	return b
 }
 
-// MarshalOptions encode maps in order, so that equal messages have equal bytes.
+// MarshalOptions sort maps, so that equal messages have equal bytes.
 var MarshalOptions = proto.MarshalOptions{Deterministic: true}

@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// rows reads a table of the protocol's facts: what existing clients have built in.
+// rows reads a table of protocol constants that existing clients rely on.
 func rows(t *testing.T, file string) []string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + file)
@@ -31,7 +31,8 @@ func rows(t *testing.T, file string) []string {
 	})
 }
 
-// own are fields that existing clients do not know and skip. Their numbers are far from those that the protocol may grow into.
+// own are fields that existing clients do not know and skip. Their numbers are far from those of
+// future protocol versions.
 var own = []string{"UserSession\t100\theartbeat_interval_seconds\tint32\tsingular"}
 
 func TestFields(t *testing.T) {
