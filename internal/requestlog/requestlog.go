@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requestlog logs requests of clients, and notifications to them, those that the settings choose. It does not know where
-// the lines go. For notifications, which relay requests, there are lists of the same kinds.
+// Package requestlog logs client requests, and notifications to clients, as selected by the
+// settings. It does not know the destination of the log. For notifications, which relay requests,
+// there are lists of the same kinds.
 //
-// A kind in ExcludedRequestTypes is never logged. Else a kind in IncludedRequests is logged at the rate given there.
-// Else a kind in one of ExcludedRequestCategories is not logged. Else the first of IncludedRequestCategories that it
-// belongs to gives the rate, and a kind in none of them is not logged.
+// A kind in ExcludedRequestTypes is never logged. Otherwise a kind in IncludedRequests is logged at
+// the rate given there. Otherwise a kind in one of ExcludedRequestCategories is not logged.
+// Otherwise the first of IncludedRequestCategories that contains it gives the rate, and a kind in
+// none of them is not logged.
 package requestlog
 
 import (
@@ -28,12 +30,12 @@ type Rates struct {
 	heartbeat            float64
 }
 
-// RatesOf translates the settings of a service.
+// RatesOf converts the settings of a service.
 func RatesOf(c config.RequestLogging) *Rates {
 	return &Rates{kinds: ratesOf(lists{c.IncludedRequestCategories, c.IncludedRequests, c.ExcludedRequestCategories, c.ExcludedRequestTypes})}
 }
 
-// GatewayRatesOf translates the settings of a gateway.
+// GatewayRatesOf converts the settings of a gateway.
 func GatewayRatesOf(c config.GatewayRequestLogging) *Rates {
 	r := RatesOf(c.RequestLogging)
 	r.heartbeat = c.HeartbeatSampleRate
@@ -42,7 +44,7 @@ func GatewayRatesOf(c config.GatewayRequestLogging) *Rates {
 	return r
 }
 
-// lists choose kinds.
+// lists are the lists of a setting that select kinds.
 type lists struct {
 	includedCategories []config.LoggedCategory
 	included           []config.LoggedRequest
@@ -50,7 +52,7 @@ type lists struct {
 	excluded           []config.RequestType
 }
 
-// ratesOf returns the kinds that the lists choose, with their rates.
+// ratesOf returns the selected kinds with their rates.
 func ratesOf(c lists) map[wire.Kind]float64 {
 	rates := map[wire.Kind]float64{}
 	for _, k := range wire.Kinds() {
@@ -82,32 +84,33 @@ func (c lists) rateOf(k wire.Kind) float64 {
 	return 0
 }
 
-// An Entry is what is logged of a request.
+// An Entry is the log entry of a request.
 type Entry struct {
 	// Kind is 0 for a heartbeat.
 	Kind      wire.Kind
 	RequestID int64
-	// UserID, SessionID and Device are those of the session; there is none before the login.
+	// UserID, SessionID and Device are those of the session; they are zero before the login.
 	UserID    int64
 	SessionID int32
 	Device    wire.DeviceType
 	IP        netip.Addr
-	// Size is that of the request in bytes, ResponseSize that of the data in the response.
+	// Size is the size of the request in bytes, ResponseSize that of the data in the response.
 	Size, ResponseSize int
 	Code               int32
 	Begin              time.Time
 }
 
-// A Log writes lines about requests. A nil Log writes none.
+// A Log writes log entries of requests. A nil Log writes none.
 type Log struct {
 	logger *slog.Logger
 	rates  func() *Rates
 }
 
-// New returns a log that asks for the rates with each request.
+// New returns a log that calls rates for each request.
 func New(logger *slog.Logger, rates func() *Rates) *Log { return &Log{logger, rates} }
 
-// Wants decides whether a request of the kind is logged; 0 is a heartbeat. A caller that is told true logs it.
+// Wants decides whether to log a request of the kind; 0 is a heartbeat. If it returns true, the
+// caller logs the request.
 func (l *Log) Wants(k wire.Kind) bool {
 	if l == nil {
 		return false
@@ -120,25 +123,27 @@ func (l *Log) Wants(k wire.Kind) bool {
 	return drawn(rate)
 }
 
-// drawn decides for one of many at a rate.
+// drawn samples at a rate.
 func drawn(rate float64) bool { return rate > 0 && (rate >= 1 || rand.Float64() < rate) }
 
-// A Notification is what is logged of a notification.
+// A Notification is the log entry of a notification.
 type Notification struct {
 	// Payload is the encoded AppNotification.
 	Payload []byte
-	// Recipients are those whom the gateway was to reach, Missed those whom it did not, Sessions how many got it.
+	// Recipients is the number of users whom the gateway was to reach, Missed the number of those
+	// whom it did not, Sessions the number of sessions that got it.
 	Recipients, Missed, Sessions int
 }
 
-// WriteNotification logs a notification that was handed to its recipients, if it relays a request that the settings choose.
+// WriteNotification logs a notification that was passed to its recipients, if it relays a request
+// that the settings select.
 func (l *Log) WriteNotification(n Notification) {
 	if l == nil {
 		return
 	}
 	rates := l.rates().notifications
 	if len(rates) == 0 {
-		return // Nearly always, and then nothing is decoded.
+		return // The usual case, without decoding.
 	}
 	var decoded wire.AppNotification
 	if proto.Unmarshal(n.Payload, &decoded) != nil || decoded.RelayedRequest == nil {
@@ -154,7 +159,7 @@ func (l *Log) WriteNotification(n Notification) {
 	)
 }
 
-// Write logs a request that has just been answered.
+// Write logs a request after its response.
 func (l *Log) Write(e Entry) {
 	kind := "HEARTBEAT"
 	if e.Kind != 0 {

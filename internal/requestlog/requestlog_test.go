@@ -50,7 +50,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestNotificationRates checks that the lists of notifications are apart from those of requests.
+// TestNotificationRates checks that the lists of notifications are independent of those of
+// requests.
 func TestNotificationRates(t *testing.T) {
 	rates := GatewayRatesOf(config.GatewayRequestLogging{
 		RequestLogging: config.RequestLogging{IncludedRequests: []config.LoggedRequest{{Type: "QUERY_MESSAGES", SampleRate: 1}}},
@@ -73,7 +74,8 @@ func TestNotificationRates(t *testing.T) {
 	}
 }
 
-// TestWants draws often enough that a share outside these bounds is not chance: they are more than 10 standard deviations away.
+// TestWants samples often enough that a share outside these bounds is not chance: they are more
+// than 10 standard deviations away.
 func TestWants(t *testing.T) {
 	rates := &Rates{kinds: map[wire.Kind]float64{wire.KindCreateMessage: 1, wire.KindQueryMessages: 0.5}}
 	l := New(nil, func() *Rates { return rates })

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rusage tells how long this process has used processors.
+// Package rusage returns the CPU time of this process.
 package rusage
 
 import "time"
 
-// Total is the time in the process and in the kernel on its behalf.
+// Total returns the user and system CPU time.
 func Total() time.Duration {
 	user, system := Times()
 	return user + system

@@ -10,7 +10,7 @@ import (
 func TestWorkIsCounted(t *testing.T) {
 	before := Total()
 	user, system := Times()
-	// Some systems count in ticks, of which the first may all fall into system calls.
+	// Some systems count in ticks, the first of which may all be system time.
 	for work := 0; user <= 0 || Total() < before+20*time.Millisecond; work++ {
 		_ = make([]byte, work%1024)
 		user, system = Times()

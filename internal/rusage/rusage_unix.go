@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Times are the time in the process and that in the kernel on its behalf.
+// Times returns the user and the system CPU time.
 func Times() (user, system time.Duration) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

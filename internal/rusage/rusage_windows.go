@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Times are the time in the process and that in the kernel on its behalf.
+// Times returns the user and the system CPU time.
 func Times() (user, system time.Duration) {
 	var created, exited, kernel, own windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &own) != nil {
@@ -17,7 +17,7 @@ func Times() (user, system time.Duration) {
 	return span(own), span(kernel)
 }
 
-// span is a file time that counts no date but units of 100 ns.
+// span converts a FILETIME that is a duration in units of 100 ns, not a date.
 func span(f windows.Filetime) time.Duration {
 	return time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime)) * 100
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scratch makes folders for files that are of no use after their process. What a process that was killed left
-// behind is removed by the next one that makes such a folder.
+// Package scratch creates folders for files that are useless after their process. If a process is
+// killed, the next one that creates such a folder removes the stale one.
 package scratch
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A Folder is locked as long as its process lives, so that others know which ones were left behind.
+// A Folder is locked as long as its process lives, so that others recognise stale ones.
 type Folder struct {
-	// Path is where it is.
+	// Path is the folder's path.
 	Path string
 	lock *flock.Flock
 }
 
-// lockName is the file of a folder that is locked.
+// lockName is the lock file in a folder.
 const lockName = "lock"
 
-// Open makes a folder whose name begins with a prefix in a parent, which is the system's folder for temporary files if it is
-// empty, and removes those with that prefix that processes left there which were killed.
+// Open creates a folder whose name begins with prefix in parent (if empty, the system's folder for
+// temporary files), and removes folders with that prefix that killed processes left there.
 func Open(parent, prefix string) (_ *Folder, err error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
 	removeLeft(parent, prefix)
-	for range 100 { // Another process that opens one at this moment may take a new folder for one that was left.
+	for range 100 { // A process that calls Open concurrently may mistake a new folder for a stale one.
 		var path string
 		if path, err = os.MkdirTemp(parent, prefix); err != nil {
 			break
@@ -43,7 +43,7 @@ func Open(parent, prefix string) (_ *Folder, err error) {
 	return nil, fmt.Errorf("make a folder for temporary files: %w", err)
 }
 
-// lock locks the file of a folder, which it opens with a flag.
+// lock locks the lock file of a folder, which it opens with flag.
 func lock(path string, flag int) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(path, lockName), flock.SetFlag(flag))
 	locked, err := lock.TryLock()
@@ -51,7 +51,7 @@ func lock(path string, flag int) (*flock.Flock, error) {
 		err = fmt.Errorf("another process uses the folder %q", path)
 	}
 	if err == nil {
-		// The file may be locked because another process has removed it with the folder.
+		// The locked file may have been removed, with its folder, by another process.
 		_, err = os.Stat(lock.Path())
 	}
 	if err != nil {
@@ -61,11 +61,11 @@ func lock(path string, flag int) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// removeLeft removes the folders that nobody holds.
+// removeLeft removes the folders that no process has locked.
 func removeLeft(parent, prefix string) {
 	found, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	for _, path := range found {
-		// One without a lock is being made at this moment.
+		// A folder without a lock file is being created.
 		if lock, err := lock(path, os.O_RDWR); err == nil {
 			_ = os.RemoveAll(path)
 			_ = lock.Close()
@@ -73,7 +73,7 @@ func removeLeft(parent, prefix string) {
 	}
 }
 
-// Remove removes the folder with all that is in it.
+// Remove removes the folder and its contents.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.Path)
 	_ = f.lock.Close()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// parentVariable makes the test program one that opens a folder, tells its path and lives until it is killed.
+// parentVariable makes the test program open a folder, print its path and wait until it is killed.
 const parentVariable = "APP_TEST_SCRATCH_PARENT"
 
 func TestMain(m *testing.M) {
@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 	if _, err := os.Stdout.WriteString(f.Path + "\n"); err != nil {
 		panic(err)
 	}
-	// Without a timer the runtime would end a program in which nothing can happen any more.
+	// Without a timer the runtime would report a deadlock.
 	time.Sleep(time.Hour)
 	runtime.KeepAlive(f)
 }
 
-// TestFoldersOfTheKilled has two processes with a folder each, of which one is killed.
+// TestFoldersOfTheKilled runs two processes with a folder each, and kills one.
 func TestFoldersOfTheKilled(t *testing.T) {
 	parent := t.TempDir()
 	hold := func() (path string, kill func()) {
@@ -87,7 +87,7 @@ func TestFoldersOfTheKilled(t *testing.T) {
 	}
 }
 
-// TestOpenTogether opens folders while others look for ones that were left behind.
+// TestOpenTogether opens folders while others look for stale ones.
 func TestOpenTogether(t *testing.T) {
 	parent := t.TempDir()
 	var all sync.WaitGroup

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sleep waits for time that a context can cut short.
+// Package sleep sleeps until a context ends.
 package sleep
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// For waits for d and returns nil. It returns the error of ctx if ctx ends before, or has ended if there is nothing to wait
-// for.
+// For sleeps for d and returns nil. If ctx ends earlier, or has ended when d is not positive, it
+// returns the error of ctx.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jfrtest reads recordings in tests, with a reader of its own and with the jfr command of a JDK. The reader goes
-// by the metadata of each chunk only, and refuses whatever does not add up.
+// Package jfrtest reads recordings in tests, with its own reader and with the jfr command of a JDK.
+// The reader uses only the metadata of each chunk, and rejects any inconsistency.
 package jfrtest
 
 import (
@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// An Event is an event as its chunk's metadata describe it. Fields that refer to constants hold the constant.
+// An Event is an event as described by its chunk's metadata. References to constants are resolved.
 type Event struct {
 	Type   string
 	Start  time.Time
 	Fields map[string]any
 }
 
-// Text returns a field that is a string.
+// Text returns a string field.
 func (e Event) Text(name string) string {
 	s, _ := e.Fields[name].(string)
 	return s
 }
 
-// Number returns a field that is an integer.
+// Number returns an integer field.
 func (e Event) Number(name string) int64 {
 	n, _ := e.Fields[name].(int64)
 	return n
 }
 
-// Duration returns how long the event took.
+// Duration returns the duration of the event.
 func (e Event) Duration() time.Duration { return time.Duration(e.Number("duration")) }
 
 // Parse reads a whole file.
@@ -80,7 +80,7 @@ type reader struct {
 	depth   int
 }
 
-// reference is a constant that is looked up when all are known.
+// reference is a constant that is resolved when all are read.
 type reference struct{ class, key int64 }
 
 func parseChunk(data []byte) ([]Event, error) {
@@ -152,7 +152,7 @@ func (r *reader) varint() int64 {
 	return int64(v | uint64(r.byte())<<56)
 }
 
-// count reads how many elements follow. There cannot be more than bytes.
+// count reads the number of elements that follow, which is at most the number of remaining bytes.
 func (r *reader) count() int64 {
 	n := r.varint()
 	if n < 0 || n > int64(len(r.data)) {
@@ -266,7 +266,7 @@ func (r *reader) element(texts []string, in *class) {
 	}
 }
 
-// checkpoint reads the pools of one checkpoint, and returns how far back the one before lies.
+// checkpoint reads the pools of one checkpoint, and returns the distance to the previous one.
 func (r *reader) checkpoint() (delta int64) {
 	begin := r.at
 	size := r.varint()
@@ -361,12 +361,12 @@ func (r *reader) event(id int64) (Event, bool) {
 	for _, f := range c.fields {
 		e.Fields[f.name] = r.resolve(r.field(f), 0)
 	}
-	// Ticks of the events of a JVM are not times; the caller sees them as they are.
+	// Ticks in events of a JVM are not times; the caller gets them unconverted.
 	e.Start = time.Unix(0, e.Number("startTime"))
 	return e, r.err == nil
 }
 
-// resolve replaces references by the constants.
+// resolve replaces references by constants.
 func (r *reader) resolve(v any, depth int) any {
 	if depth > 20 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// jdk finds a JDK by scripts/jdk.
+// jdk finds a JDK with scripts/jdk.
 var jdk = sync.OnceValue(func() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -44,7 +44,7 @@ func Path(t testing.TB) string {
 	return filepath.Join(home, "bin", "jfr")
 }
 
-// RecordJVM lets a JVM record itself, and returns the file.
+// RecordJVM makes a JVM record itself, and returns the file.
 func RecordJVM(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jvm.jfr")
@@ -55,11 +55,11 @@ func RecordJVM(t testing.TB) string {
 	return file
 }
 
-// quick makes the command start with less work. Its answers are the same.
+// quick makes the command start faster, with the same results.
 var quick = []string{"-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"}
 
-// Tool runs the jfr command of a JDK and returns what it prints. The test fails if the command does, and is skipped if
-// there is no JDK.
+// Tool runs the jfr command of a JDK and returns its output. The test fails if the command does,
+// and is skipped if there is no JDK.
 func Tool(t testing.TB, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(Path(t), append(slices.Clone(quick), args...)...)
@@ -74,7 +74,8 @@ func Tool(t testing.TB, args ...string) string {
 	return out.String()
 }
 
-// Check lets the reader of this package and the JDK's command read a file in every way that users do.
+// Check reads a file with the reader of this package, and with the JDK's command in every way that
+// users do.
 func Check(t testing.TB, path string) []Event {
 	t.Helper()
 	data, err := os.ReadFile(path)
