@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// A breakpoint is where a debugger wants the plugin to stop.
+// A breakpoint is a breakpoint as set by a debugger.
 type breakpoint struct {
 	id           string
 	session      *session
 	matches      func(*script) bool
 	line, column int
 	condition    string
-	// at are the probes that it stands for.
+	// at are the probes at which it applies.
 	at map[int]bool
 }
 
@@ -27,8 +27,9 @@ type location struct {
 
 func (p *probe) location() location { return location{p.script.id, p.Line, p.Column} }
 
-// resolve finds the statement that a breakpoint means in a script: the first one of its line from its column on, or the one
-// of which its line is a part, or the next one. It is called with the lock of the target.
+// resolve returns the statement of a breakpoint in a script: the first one of its line from its
+// column on, or the one that spans its line, or the next one. The caller holds the lock of the
+// target.
 func (b *breakpoint) resolve(s *script) (location, bool) {
 	if !b.matches(s) {
 		return location{}, false
@@ -43,7 +44,7 @@ func (b *breakpoint) resolve(s *script) (location, bool) {
 		}
 	}
 	if best == nil || best.Line > b.line {
-		// A statement of several lines, the innermost if there are several.
+		// A statement that spans the line, the innermost if there are several.
 		for _, p := range s.probes {
 			if p.Line < b.line && b.line <= p.EndLine && (best == nil || best.Line > b.line || p.Line >= best.Line) {
 				best = p
@@ -51,7 +52,7 @@ func (b *breakpoint) resolve(s *script) (location, bool) {
 		}
 	}
 	if best == nil && b.column > 0 {
-		// A place behind the last statement of its line means the line.
+		// A position behind the last statement of its line means the line.
 		for _, p := range s.probes {
 			if p.Line == b.line {
 				best = p
@@ -139,7 +140,7 @@ func (s *session) setBreakpoint(p setBreakpoint) (any, error) {
 
 type continueToLocation struct{ Location location }
 
-// continueToLocation lets the plugin go on until it comes to a place, or stops for another reason.
+// continueToLocation resumes the plugin until it reaches a location, or stops for another reason.
 func (s *session) continueToLocation(p continueToLocation) (any, error) {
 	t := s.target
 	t.mu.Lock()
@@ -160,7 +161,7 @@ func (s *session) continueToLocation(p continueToLocation) (any, error) {
 	return t.goStep(noStep)
 }
 
-// untilID is the breakpoint of continueToLocation, which is gone at the next pause.
+// untilID is the id of continueToLocation's breakpoint, which is removed at the next pause.
 const untilID = "until"
 
 type removeBreakpoint struct{ BreakpointID string }
@@ -196,7 +197,7 @@ func (s *session) getPossibleBreakpoints(p getPossibleBreakpoints) (any, error) 
 	return map[string]any{"locations": list}, nil
 }
 
-// script finds a script; it is called with the lock of the target.
+// script finds a script; the caller holds the lock of the target.
 func (s *scripts) script(id string) (*script, error) {
 	if n, err := strconv.Atoi(id); err == nil && n > 0 && n <= len(s.list) {
 		return s.list[n-1], nil

@@ -20,9 +20,10 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// TestConformance runs the tests of ECMAScript (https://github.com/tc39/test262) with probes and without, and wants the same
-// outcome. APP_TEST262 is a folder with a copy of that repository, APP_TEST262_EVERY takes only each so many of them; make
-// conformance sets both. Without, it runs a sample, testdata/test262.tar.gz: of the tests in test/language at commit be13516fb6 that have
+// TestConformance runs the tests of ECMAScript (https://github.com/tc39/test262) with and without
+// probes, and expects the same outcomes. APP_TEST262 is a folder with a copy of that repository,
+// APP_TEST262_EVERY selects each nth test; make conformance sets both. Without them, the test runs
+// a sample, testdata/test262.tar.gz: of the tests in test/language at commit be13516fb6 that have
 // variants and are shorter than 6,000 bytes, each thirtieth, with their harness and licence.
 func TestConformance(t *testing.T) {
 	every := 1
@@ -71,7 +72,7 @@ func unpack(t *testing.T, file string) fs.FS {
 	}
 }
 
-// conform runs each so many of the tests in a copy of test262, and returns how many runs that were.
+// conform runs each nth test in a copy of test262, and returns the number of runs.
 func conform(t *testing.T, tree fs.FS, every int) int {
 	t.Helper()
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
@@ -127,8 +128,8 @@ var (
 	includes = regexp.MustCompile(`includes:\s*\[([^\]]*)\]`)
 )
 
-// variants are the ways in which a test is run: sloppy and strict. Tests of modules, those that end later and those that need
-// another realm have none.
+// variants returns the modes of a test: sloppy and strict. Tests of modules, asynchronous tests and
+// those that need another realm have none.
 func variants(source string) []string {
 	head := metadata.FindString(source)
 	list := ""
@@ -151,7 +152,7 @@ func variants(source string) []string {
 	return []string{source, strictly + source}
 }
 
-// harnessOf is what a test finds in its engine.
+// harnessOf returns the code that a test requires.
 func harnessOf(tree fs.FS, source string) (string, error) {
 	names := []string{"assert.js", "sta.js"}
 	if m := includes.FindStringSubmatch(metadata.FindString(source)); m != nil {
@@ -171,7 +172,8 @@ func harnessOf(tree fs.FS, source string) (string, error) {
 	return b.String(), nil
 }
 
-// outcomes are what a test does without probes and with them; ok is false if it cannot have any.
+// outcomes returns the outcomes of a test without and with probes; ok is false if it cannot have
+// any.
 func outcomes(t *testing.T, s *Server, harness, source string) (want, got string, ok bool) {
 	t.Helper()
 	want = outcome(t, harness, source, source, nil)
@@ -206,7 +208,7 @@ func outcome(t *testing.T, harness, code, original string, target func(*engine.E
 		}()
 	}
 	if target != nil {
-		// What cannot be compiled with probes runs without them.
+		// Code that cannot be compiled with probes runs without them.
 		v := e.CompileScript("test.js", code)
 		if engine.IsFailed(v) {
 			e.Drop()

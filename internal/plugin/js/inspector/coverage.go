@@ -10,15 +10,16 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A Coverage counts how often the statements of scripts run, without a debugger. Several engines may use one at the same time;
-// what they count is added up.
+// A Coverage counts how often the statements of scripts run, without a debugger. Several engines
+// may use it concurrently; their counts are added up.
 type Coverage struct {
 	instrumenter instrumenter
-	// adding is held while a script is added; mu is not, so that others go on.
+	// adding is held while a script is added; mu is not, so that others can continue.
 	adding sync.Mutex
 
 	mu sync.Mutex
-	// counts are how often the statements ran, by the numbers of their probes; scripts are known by their code.
+	// counts are the executions of statements by the numbers of their probes; scripts are
+	// identified by their code.
 	counts  []int
 	scripts map[coveredCode]*Covered
 }
@@ -28,27 +29,27 @@ type coveredCode struct {
 	module     bool
 }
 
-// Covered is a script that is counted.
+// Covered is a script whose statements are counted.
 type Covered struct {
-	// File is what whoever added the script calls it.
+	// File is the caller's name of the script.
 	File string
-	// Code is what runs in its place. No line moves.
+	// Code is the instrumented code. Line numbers are unchanged.
 	Code       string
 	first      int
 	statements []Statement
 	lines      []string
 }
 
-// A Statement is where a statement begins. Lines and columns count from 1.
+// A Statement is the start of a statement. Lines and columns count from 1.
 type Statement struct{ Line, Column int }
 
-// NewCoverage makes a coverage of nothing. The caller must close it.
+// NewCoverage returns an empty coverage. The caller must close it.
 func NewCoverage() *Coverage { return &Coverage{scripts: map[coveredCode]*Covered{}} }
 
-// Close frees what the coverage needs to add scripts. The counts stay.
+// Close frees what the coverage needs to add scripts. The counts stay valid.
 func (c *Coverage) Close() { c.instrumenter.close() }
 
-// Add returns a script with probes. A script that was added before is the same one.
+// Add instruments a script. Adding the same script again returns the same Covered.
 func (c *Coverage) Add(file, code string, module bool) (*Covered, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -74,7 +75,7 @@ func (c *Coverage) Add(file, code string, module bool) (*Covered, error) {
 	return s, nil
 }
 
-// Install puts the functions that scripts with probes call into an engine.
+// Install adds the functions that instrumented scripts call to an engine.
 func (c *Coverage) Install(e *engine.Engine) error {
 	global := e.Global()
 	defer e.Free(global)
@@ -105,7 +106,7 @@ func (c *Coverage) count(id int) {
 	}
 }
 
-// Each calls visit for each statement of each script with how often it ran.
+// Each calls visit for each statement of each script with its count.
 func (c *Coverage) Each(visit func(s *Covered, at Statement, count int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +117,7 @@ func (c *Coverage) Each(visit func(s *Covered, at Statement, count int)) {
 	}
 }
 
-// Column translates a column of the code with probes to that of the script, both counted from 1.
+// Column converts a column of the instrumented code to that of the script, both counted from 1.
 func (s *Covered) Column(line, col int) int {
 	if line < 1 || line > len(s.lines) {
 		return col

@@ -57,19 +57,20 @@ func (s *session) setAsyncCallStackDepth(p callStackDepth) (any, error) {
 	return nil, nil
 }
 
-// maxAsyncDepth bounds how many stacks are remembered for each other.
+// maxAsyncDepth is the maximum length of a chain of async stacks.
 const maxAsyncDepth = 32
 
-// A halt is where the plugin is paused, and which pause it is.
+// A halt is a pause of the plugin: its number and stack.
 type halt struct {
 	engine  *engine.Engine
 	mirrors *mirrors
 	number  int
 	stack   []*entry       // the innermost call first; nil while the plugin runs
-	left    []engine.Frame // those whose probes have called a function again
+	left    []engine.Frame // frames whose probes have called a function again
 }
 
-// asyncStack describes who called the outermost call of a pause, if that was suspended since, nil if nobody is known.
+// asyncStack describes the caller of the pause's outermost call if that has been suspended since,
+// nil if unknown.
 func (h *halt) asyncStack(depth int32) map[string]any {
 	var first, last map[string]any
 	origin := h.stack[len(h.stack)-1].origin
@@ -89,7 +90,7 @@ func (h *halt) asyncStack(depth int32) map[string]any {
 	return first
 }
 
-// callFrame is a place of a stack that does not run any more.
+// callFrame describes a frame of a stack that has ended.
 func (p *probe) callFrame() map[string]any {
 	return map[string]any{"functionName": p.Function, "scriptId": p.script.id, "url": p.script.url, "lineNumber": p.Line, "columnNumber": p.Column}
 }
@@ -217,8 +218,8 @@ func (h *halt) callFrames() []map[string]any {
 	return list
 }
 
-// scopeChain describes what is visible at an entry. A name that is hidden by an inner scope is left out of the outer
-// one, because it cannot be reached.
+// scopeChain describes the visible scopes of an entry. A name that an inner scope shadows is
+// omitted from the outer one, because it cannot be reached.
 func (h *halt) scopeChain(n *entry) (list []map[string]any) {
 	seen := map[string]bool{}
 	local := false
@@ -251,7 +252,7 @@ func (h *halt) scopeChain(n *entry) (list []map[string]any) {
 	return append(list, map[string]any{"type": "global", "object": h.mirrors.remote(global, "pause", false)})
 }
 
-// frameOf finds a call of the present pause.
+// frameOf returns a call of the current pause.
 func (h *halt) frameOf(id string) (*entry, error) {
 	pause, index, _ := strings.Cut(id, ".")
 	i, err := strconv.Atoi(index)

@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// An evaluation is an expression and what is wanted of its value.
+// An evaluation is an expression and the options of its result.
 type evaluation struct {
 	Expression        string
 	ObjectGroup       string
@@ -18,13 +18,14 @@ type evaluation struct {
 	GeneratePreview   bool
 	AwaitPromise      bool
 	ThrowOnSideEffect bool
-	// ReplMode lets the expression wait, and declare again what was declared before.
+	// ReplMode permits top-level await and redeclaration.
 	ReplMode bool
-	// Timeout is how many milliseconds it may run; 0 is no limit.
+	// Timeout is in milliseconds; 0 means no limit.
 	Timeout float64
 }
 
-// refused is the answer to an expression that must not change anything and is not known not to.
+// refused returns the response to an expression that must not have side effects but may have, nil
+// for other expressions.
 func (p *evaluation) refused() any {
 	if !p.ThrowOnSideEffect || identifier.MatchString(strings.TrimSpace(p.Expression)) {
 		return nil
@@ -68,17 +69,18 @@ func (s *session) evaluate(p evaluation) (any, error) {
 	})
 }
 
-// evaluatedName is how stack traces call what a debugger evaluates.
+// evaluatedName is the script name of evaluated code in stack traces.
 const evaluatedName = "<evaluated>"
 
-// eval runs code in the global scope. While the plugin is paused, the code is not stopped.
+// eval runs code in the global scope. While the plugin is paused, the code has no time limit.
 func (t *Target) eval(code string) engine.Value {
 	defer t.guard()()
 	return t.engine.Eval(evaluatedName, code)
 }
 
-// guard is called before code of a debugger runs, and the function that it returns after it: while the plugin is paused,
-// nothing stops the code, and an exception that leaves it is caught by the debugger.
+// guard is called before a debugger's code runs, and the function that it returns afterwards: while
+// the plugin is paused, nothing interrupts the code, and its exceptions count as caught by the
+// debugger.
 func (t *Target) guard() func() {
 	if t.halt.stack == nil {
 		t.calls.prune()
@@ -94,10 +96,11 @@ func (t *Target) guard() func() {
 	}
 }
 
-// errTerminated is what a debugger is told of code that was ended.
+// errTerminated is the error of terminated code for debuggers.
 var errTerminated = &protocolError{-32000, "Execution was terminated"}
 
-// bounded runs code of a debugger for at most some milliseconds, if that is not 0, and until a debugger ends it.
+// bounded runs a debugger's code with a time limit in milliseconds (0 means none), and until a
+// debugger terminates it.
 func (t *Target) bounded(milliseconds float64, run func() engine.Value) (v engine.Value, err error) {
 	end := time.Now().Add(time.Duration(milliseconds * float64(time.Millisecond)))
 	t.terminated.Store(false)
@@ -114,17 +117,18 @@ func (t *Target) bounded(milliseconds float64, run func() engine.Value) (v engin
 	return engine.Undefined, errTerminated
 }
 
-// terminateExecution ends the code that runs.
+// terminateExecution terminates the running code.
 func (s *session) terminateExecution(nothing) (any, error) {
 	s.target.terminated.Store(true)
 	s.target.engine.Hurry()
 	return nil, nil
 }
 
-// Terminated reports whether a debugger wants the code that runs to end.
+// Terminated reports whether a debugger has terminated the running code.
 func (t *Target) Terminated() bool { return t.terminated.Load() }
 
-// answer describes the value of an evaluation, which it takes, or that of the promise that it is.
+// answer describes the result of an evaluation, which it consumes, or that of the promise that it
+// is.
 func (t *Target) answer(s *session, v engine.Value, p *evaluation) (any, error) {
 	if engine.IsFailed(v) || !p.AwaitPromise || !t.engine.IsPromise(v) {
 		return t.mirrors.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
@@ -137,23 +141,23 @@ func (t *Target) answer(s *session, v engine.Value, p *evaluation) (any, error) 
 	})
 }
 
-// An awaited promise is one whose end a debugger wants to know.
+// An awaited is a promise whose result a debugger waits for.
 type awaited struct {
 	session *session
 	promise engine.Value
 	tell    func(engine.State, engine.Value)
 }
 
-// promises are those that debuggers wait for.
+// promises are the promises that debuggers wait for.
 type promises struct {
 	engine *engine.Engine
 	list   []*awaited
 }
 
-// A deferral is the result of a command that is answered later.
+// A deferral is the result of a command that responds later.
 type deferral func(reply func(any, error))
 
-// await answers when a promise, which it takes, is settled.
+// await responds when a promise, which it consumes, is settled.
 func (t *Target) await(s *session, promise engine.Value, answer func(engine.State, engine.Value) (any, error)) (any, error) {
 	if t.halt.stack == nil {
 		t.engine.RunJobs(func(x *engine.Exception) { t.engine.Free(x.Value) })
@@ -174,7 +178,7 @@ func (t *Target) await(s *session, promise engine.Value, answer func(engine.Stat
 	}), nil
 }
 
-// tellSettled answers the debuggers whose promises are settled by now.
+// tellSettled responds to the debuggers whose promises are settled.
 func (a *promises) tellSettled() {
 	list := a.list
 	a.list = nil
@@ -189,7 +193,7 @@ func (a *promises) tellSettled() {
 	}
 }
 
-// settles reports whether a promise that a debugger waits for is settled.
+// settles reports whether an awaited promise is settled.
 func (a *promises) settles() bool {
 	for _, w := range a.list {
 		if state, v := a.engine.Promise(w.promise); state != engine.Pending {
@@ -264,7 +268,7 @@ type compileScript struct {
 	PersistScript bool
 }
 
-// compileScript tells whether code can be compiled, and keeps it for runScript.
+// compileScript reports whether code can be compiled, and keeps it for runScript.
 func (s *session) compileScript(p compileScript) (any, error) {
 	t := s.target
 	v := t.engine.CompileScript(evaluatedName, p.Expression)
@@ -281,7 +285,7 @@ func (s *session) compileScript(p compileScript) (any, error) {
 	return map[string]string{"scriptId": compiledPrefix + strconv.Itoa(len(s.compiled))}, nil
 }
 
-// compiledPrefix begins the ids of scripts that a debugger compiled.
+// compiledPrefix is the prefix of the ids of scripts that a debugger compiled.
 const compiledPrefix = "compiled:"
 
 type runScript struct {
@@ -300,7 +304,7 @@ func (s *session) runScript(p runScript) (any, error) {
 
 type binding struct{ Name string }
 
-// addBinding makes a global function that tells debuggers what it is called with.
+// addBinding adds a global function that sends its argument to debuggers.
 func (s *session) addBinding(p binding) (any, error) {
 	t, e := s.target, s.target.engine
 	global := e.Global()

@@ -14,11 +14,11 @@ import (
 	"example.org/app/internal/plugin/js/inspector/syntax"
 )
 
-// insertProbes does what the function of instrument.js does, many times as fast. It returns an error for sources that package syntax
-// does not parse; acorn may know them.
+// insertProbes does the same as the function in instrument.js, many times as fast. It returns an
+// error for sources that package syntax does not parse; acorn may parse them.
 func insertProbes(source string, module bool, firstProbe int) (r *instrumented, err error) {
 	defer func() {
-		// A source of a plugin must not end the server.
+		// A plugin's source must not crash the server.
 		if value := recover(); value != nil {
 			r, err = nil, fmt.Errorf("insert probes: %v", value)
 		}
@@ -35,26 +35,29 @@ func insertProbes(source string, module bool, firstProbe int) (r *instrumented, 
 	return &instrumented{Code: w.code(), Probes: w.probes, Scopes: w.scopes}, nil
 }
 
-// Marks are around everything that is inserted. They are spaces for the engine, and the shortest that no source is likely to have.
+// Marks surround each insertion. For the engine they are whitespace; they are the shortest
+// sequences that are unlikely in sources.
 const (
 	openMark  = "\v\f"
 	closeMark = "\f\v"
 )
 
-// Names that instrumented code has beside those of its author. Short ones take less time to compile.
+// Names that instrumented code adds to those of its author. Short ones take less time to compile.
 const (
-	// ownName begins all of them. With a number behind it, it is a variable that holds an accessor.
+	// ownName is the prefix of all of them. Followed by a number, it is a variable with an
+	// accessor.
 	ownName = "__app_"
-	// probeName, catchName and leaveName are global functions: the first is called before each statement, the second with what is thrown
-	// out of a function or a block that is tried, the third when a call that can be suspended ends.
+	// probeName, catchName and leaveName are global functions: the first is called before each
+	// statement, the second with an exception that leaves a function or a try block, the third at
+	// the end of a call that can be suspended.
 	probeName = ownName + "p"
 	catchName = ownName + "c"
 	leaveName = ownName + "l"
-	// evaluatedCode is the parameter of an accessor that evaluates.
+	// evaluatedCode is the parameter of an accessor that evaluates code.
 	evaluatedCode = ownName + "e"
 )
 
-// A writer collects what is inserted.
+// A writer collects insertions.
 type writer struct {
 	source     string
 	firstProbe int
@@ -62,13 +65,13 @@ type writer struct {
 	insertions []inserted
 	probes     []*probe
 	scopes     []*scope
-	// self tells of each scope whether this is its own.
+	// self tells for each scope whether this is its own.
 	self []bool
-	// module tells that the variables of the top level are not global.
+	// module is true if top-level variables are not global.
 	module bool
-	// free are probes that can be used.
+	// free are unused preallocated probes.
 	free []probe
-	// err is why the source is not valid although it was parsed.
+	// err is the reason why the source is invalid although it was parsed.
 	err error
 }
 
@@ -78,10 +81,12 @@ type inserted struct {
 	text  string
 }
 
-// A state is where the writer is: the scope, the function, and what its code can use. Copies of it share calls.
+// A state is the position of the writer: the scope, the function, and what its code can use. Copies
+// of it share calls.
 type state struct {
 	scope int
-	// access is the name of the variable that holds the accessor, depth how many of them are around it, and seen the innermost scope that it knows.
+	// access is the name of the variable with the accessor, depth the number of enclosing
+	// accessors, and seen the innermost scope that it covers.
 	access string
 	depth  int
 	seen   int
@@ -91,7 +96,8 @@ type state struct {
 	calls        *[]int
 	suspendable  bool
 	caught       bool
-	// constructs tells that the next function is a constructor, again that a call of the function can be made again.
+	// constructs is true if the next function is a constructor, again if a call of the function can
+	// be restarted.
 	constructs   bool
 	again        bool
 	hasPrivate   bool
@@ -102,7 +108,7 @@ func (w *writer) insert(pos int, opens bool, text string) {
 	w.insertions = append(w.insertions, inserted{pos, opens, text})
 }
 
-// code is the source with the insertions.
+// code returns the source with the insertions.
 func (w *writer) code() string {
 	slices.SortStableFunc(w.insertions, func(a, b inserted) int {
 		if a.pos != b.pos || a.opens == b.opens {
@@ -145,8 +151,9 @@ func (w *writer) newScope(kind string, names []string, parent int) int {
 	return len(w.scopes) - 1
 }
 
-// accessor is a function that names the variables of a scope, so that they can be found in its closure. It ends with the accessor of the scopes
-// around it, or is that one if these have all variables. It never runs, but for the one of a class with private members, which evaluates code.
+// accessor returns a function that names the variables of a scope, so that they can be found in its
+// closure. It ends with the accessor of the enclosing scopes, or is that one if these contain all
+// variables. It is never called, except that of a class with private members, which evaluates code.
 func (w *writer) accessor(s state) string {
 	if s.access != "" && !s.hasPrivate && !w.hasOwn(s) {
 		return s.access
@@ -163,13 +170,13 @@ func (w *writer) accessor(s state) string {
 	for i := s.scope; i != s.seen; i = w.scopes[i].Parent {
 		isFunction = isFunction || w.self[i]
 		if w.scopes[i].Parent < 0 && !w.module {
-			continue // Variables of scripts are global.
+			continue // Top-level variables of scripts are global.
 		}
 		for _, n := range w.scopes[i].Names {
 			if i == s.scope || !slices.Contains(names, n) {
 				names = append(names, n)
 				b.WriteString(n)
-				// Products need the fewest steps of the parser of the engine.
+				// Products take the fewest steps in the parser of the engine.
 				b.WriteByte('*')
 			}
 		}
@@ -187,7 +194,7 @@ func (w *writer) accessor(s state) string {
 	return b.String()
 }
 
-// hasOwn reports whether a state has variables, or a this, that its access does not know.
+// hasOwn reports whether a state has variables, or a this, that its accessor does not cover.
 func (w *writer) hasOwn(s state) bool {
 	for i := s.scope; i != s.seen; i = w.scopes[i].Parent {
 		if len(w.scopes[i].Names) > 0 || w.self[i] {
@@ -202,7 +209,7 @@ func (w *writer) newAccess(s state) (string, state) {
 		s.seen = s.scope
 		return "", s
 	}
-	// Each is in a block of its own. Equal names at equal depths are fewer names for the engine.
+	// Each is in its own block. Equal names at equal depths result in fewer names for the engine.
 	name := ownName + strconv.Itoa(s.depth)
 	if s.depth == 0 && !w.module {
 		name += "_" + strconv.Itoa(w.firstProbe) // It is global.
@@ -232,7 +239,8 @@ func (w *writer) probe(n *syntax.Node, s state) string {
 	return probeName + "(" + strconv.Itoa(w.firstProbe+len(w.probes)-1) + "," + access + ");"
 }
 
-// lastLine is the last line of a statement, without the statements inside it. Functions inside an expression belong to it.
+// lastLine returns the last line of a statement, without the statements inside it. Functions inside
+// an expression belong to it.
 func (w *writer) lastLine(n *syntax.Node) int {
 	at := n.End
 	switch n.Kind {
@@ -257,7 +265,7 @@ func (w *writer) lastLine(n *syntax.Node) int {
 	return line
 }
 
-// passing ends the block of a try statement that sees exceptions pass.
+// passing returns the end of a try block that observes exceptions.
 func passing(caught, leaves bool) string {
 	text := "}catch(_){throw " + catchName + "(_)}"
 	if caught {
@@ -269,7 +277,7 @@ func passing(caught, leaves bool) string {
 	return text
 }
 
-// silent reports whether nothing stops at a statement.
+// silent reports whether a statement needs no probe.
 func silent(n *syntax.Node) bool {
 	switch n.Kind {
 	case syntax.Empty, syntax.Block, syntax.Import, syntax.ExportAll:
@@ -295,7 +303,7 @@ func (w *writer) statements(list []*syntax.Node, s state) {
 	}
 }
 
-// body is a statement that is the body of another one.
+// body visits a statement that is the body of another one.
 func (w *writer) body(n *syntax.Node, s state) {
 	if n == nil {
 		return
@@ -346,8 +354,8 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 		w.functionBody(n, inner)
 		return
 	}
-	// The engine reads what is in parentheses twice, to know whether it is the head of an arrow function. They are needed only where a line
-	// could end after return.
+	// The engine parses an expression in parentheses twice, to determine whether it is the head of
+	// an arrow function. They are needed only where a line could end after return.
 	open, end := "", ""
 	if !sameLine.MatchString(w.source[n.Body:]) {
 		open, end = "(", ")"
@@ -357,17 +365,18 @@ func (w *writer) function(n *syntax.Node, s state, name string) {
 	w.insert(n.End, false, end+passing(false, inner.suspendable)+"}")
 }
 
-// callableAgain reports whether a function does not depend on more than its receiver and its parameters.
+// callableAgain reports whether a function depends only on its receiver and its parameters.
 func (w *writer) callableAgain(n *syntax.Node) bool {
 	text := w.source[n.Start:n.End]
 	return !n.Has(syntax.Async|syntax.Generator) && !strings.Contains(text, "arguments") && !strings.Contains(text, "new.target") &&
 		(len(n.List) == 0 || n.List[len(n.List)-1].Kind != syntax.Rest)
 }
 
-// sameLine matches an expression that begins in the line of what is before it.
+// sameLine matches an expression that begins in the line of the preceding token.
 var sameLine = regexp.MustCompile(`^[ \t]*[^\s/]`)
 
-// checkParameters refuses variables with the names of parameters: the block that is put around the body would allow them.
+// checkParameters rejects variables with the names of parameters, which the block around the body
+// would permit.
 func (w *writer) checkParameters(n *syntax.Node, parameters []string) {
 	for _, d := range n.B.List {
 		if isDeclaredFunction(d) {
@@ -395,14 +404,15 @@ func (w *writer) functionBody(n *syntax.Node, inner state) {
 		}
 	}
 	if empty {
-		return // There is nothing to stop at.
+		return // No statement to stop at.
 	}
 	made, t := "", inner
 	if !isPlain(list) {
 		made, t = w.newAccess(inner)
 	}
-	// In a block, a function must not have the name of a variable, or of a function in a block inside of that, which would not set it. The
-	// engine cannot compile a loop that suspends while it assigns what it iterates over inside of a try block.
+	// In a block, a function must not have the name of a variable, or of a function in a nested
+	// block, which would not set it. The engine cannot compile a loop that suspends while it
+	// assigns the iteration variable inside a try block.
 	vars := hoisted(n.B, nil)
 	for _, d := range list {
 		vars = nested(d, vars)
@@ -420,8 +430,8 @@ func (w *writer) functionBody(n *syntax.Node, inner state) {
 	}
 }
 
-// isPlain reports whether the body of a function is one statement without a function or block inside it. Its only probe has the accessor
-// itself then, which no other needs.
+// isPlain reports whether the body of a function is one statement without a nested function or
+// block. Its only probe then contains the accessor itself, which no other needs.
 func isPlain(body []*syntax.Node) bool {
 	n := 0
 	for _, s := range body {
@@ -435,7 +445,7 @@ func isPlain(body []*syntax.Node) bool {
 	return n == 1
 }
 
-// named visits an expression that gives its name to a function.
+// named visits an expression from which a function takes its name.
 func (w *writer) named(n *syntax.Node, s state, name string) {
 	if n != nil {
 		w.visit(n, s, name)
@@ -467,7 +477,7 @@ func (w *writer) visit(n *syntax.Node, s state, name string) {
 	case syntax.While:
 		w.visit(n.A, s, "")
 		w.body(n.D, s)
-	case syntax.With: // In its body a probe would be looked for in the object.
+	case syntax.With: // In its body a probe would be looked up in the object.
 		w.visit(n.A, s, "")
 	case syntax.DoWhile:
 		w.body(n.D, s)
@@ -509,7 +519,7 @@ func (w *writer) visit(n *syntax.Node, s state, name string) {
 	}
 }
 
-// blockScope is the scope of names of a block, if it has any.
+// blockScope returns the scope of a block's names, if there are any.
 func (w *writer) blockScope(names []string, s state) state {
 	if len(names) > 0 {
 		s.scope = w.newScope("block", names, s.scope)
@@ -608,12 +618,12 @@ func (w *writer) program(tree *syntax.Node) {
 	w.statements(tree.List, outermost)
 }
 
-// positions translates offsets in bytes.
+// positions converts byte offsets.
 type positions struct {
 	source string
-	// lines are where lines begin, in bytes, and before how many units of UTF-16 stand before them.
+	// lines are the byte offsets of lines, and before the UTF-16 units that precede them.
 	lines, before []int
-	// ascii tells that bytes and units are the same.
+	// ascii is true if bytes and units are the same.
 	ascii bool
 }
 
@@ -641,7 +651,7 @@ func newPositions(source string) *positions {
 	return p
 }
 
-// at returns line and column, in units of UTF-16, of an offset, both counted from 0.
+// at returns line and column, in UTF-16 units, of an offset, both counted from 0.
 func (p *positions) at(offset int) (line, column int) {
 	line = sort.SearchInts(p.lines, offset+1) - 1
 	if p.ascii {
@@ -650,7 +660,7 @@ func (p *positions) at(offset int) (line, column int) {
 	return line, utf16Len(p.source[p.lines[line]:offset])
 }
 
-// units is an offset in units of UTF-16.
+// units returns an offset in UTF-16 units.
 func (p *positions) units(offset int) int {
 	if p.ascii {
 		return offset

@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// syntaxes are sources with all that the language has. Those that package syntax refuses are parsed by acorn.
+// syntaxes are sources with all syntax of the language. Those that package syntax rejects are
+// parsed by acorn.
 var syntaxes = []struct {
 	source string
 	module bool

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspector lets debuggers attach to JavaScript plugins: it serves the Chrome DevTools Protocol at an address of
-// its own for each plugin, and puts probes into the sources of plugins, which stop them. It is there in debug mode only.
+// Package inspector lets debuggers attach to JavaScript plugins: it serves the Chrome DevTools
+// Protocol with a target for each plugin, and inserts probes into their sources, at which they can
+// be paused. It is used in debug mode only.
 //
-// It knows nothing of plugins but their engine, and nothing of extension points: the package above tells it when a
-// function is called.
+// It knows only the engine of a plugin, and no extension points: package js reports function calls
+// to it.
 package inspector
 
 import (
@@ -26,15 +27,15 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Options say where the server listens.
+// Options configures the address of the server.
 type Options struct {
 	Host string
-	// Port 0 is any free one.
+	// Port 0 means any free one.
 	Port int
 	Log  *slog.Logger
 }
 
-// A Server is where debuggers attach.
+// A Server accepts debuggers.
 type Server struct {
 	opts         Options
 	addr, bound  string
@@ -68,8 +69,8 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// advertised is where debuggers on this machine reach a listener. It is an address and no name: DevTools refuse to
-// connect to localhost.
+// advertised returns the address at which debuggers on this machine reach a listener. It is an IP
+// address and not a name: DevTools refuse to connect to localhost.
 func advertised(a *net.TCPAddr) string {
 	ip, _ := netip.AddrFromSlice(a.IP)
 	switch ip = ip.Unmap(); {
@@ -82,16 +83,16 @@ func advertised(a *net.TCPAddr) string {
 	return netip.AddrPortFrom(ip, uint16(a.Port)).String()
 }
 
-// IsLocal reports whether only this machine reaches the server.
+// IsLocal reports whether the server is reachable only from this machine.
 func (s *Server) IsLocal() bool {
 	addr, err := netip.ParseAddrPort(s.bound)
 	return err == nil && addr.Addr().Unmap().IsLoopback()
 }
 
-// Addr is the address and the port.
+// Addr returns the address and port.
 func (s *Server) Addr() string { return s.addr }
 
-// Close ends all sessions and the server. The plugins are closed before.
+// Close ends all sessions and the server. The plugins must be closed before.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -118,7 +119,8 @@ func newID() string {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	// A page in a browser must not reach a debugger: neither by a name that leads here nor from its own origin.
+	// A web page must not reach a debugger: neither by a name that resolves to this machine nor
+	// from its own origin.
 	if !s.knownHost(r.Host) {
 		http.Error(w, "the host of the request is not an address of this server", http.StatusForbidden)
 		return
@@ -141,7 +143,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		for _, t := range s.list() {
 			list = append(list, t.info(host))
 		}
-		// Tools that do not ask which plugin is meant take the first.
+		// Tools that do not select a plugin use the first.
 		slices.SortStableFunc(list, func(a, b map[string]string) int { return strings.Compare(a["title"], b["title"]) })
 		answer(w, list)
 	default:
@@ -184,7 +186,7 @@ func (s *Server) list() []*Target {
 	return slices.Clone(s.targets)
 }
 
-// maxMessage is how many bytes a message of a debugger may have.
+// maxMessage is the maximum size of a debugger's message in bytes.
 const maxMessage = 64 << 20
 
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, t *Target) {
@@ -197,7 +199,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, t *Target) {
 	s.sessions.Add(1)
 	s.mu.Unlock()
 	defer s.sessions.Done()
-	// The origin was checked above.
+	// The origin has been checked.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// programs are scripts whose last value must be the same with probes and without.
+// programs are scripts whose last value must be the same with and without probes.
 var programs = map[string]string{
 	"no semicolons":       "let a = 1\nlet b = a\n++b\n;[1, 2].forEach(x => b += x)\nb",
 	"bodies":              "let n = 0\nif (n) n = 5; else n++\nfor (let i = 0; i < 3; i++) n += i\nwhile (n < 10) n++\ndo n++; while (n < 20)\nfor (const k in {a: 1}) n += k\nn",
@@ -56,7 +56,7 @@ var programs = map[string]string{
 	"unicode":             "const s = '🎈'; const f = () => s + 'é'; f()",
 }
 
-// result runs code and prints its last value. The code has probes if there is a target for it.
+// result runs code and formats its last value. The code has probes if target is not nil.
 func result(t *testing.T, code string, target func(e *engine.Engine) *Target) string {
 	t.Helper()
 	e, err := engine.New(engine.Limits{})
@@ -81,7 +81,8 @@ func result(t *testing.T, code string, target func(e *engine.Engine) *Target) st
 	return e.Inspect(v, 1000)
 }
 
-// TestInstrumentation proves that programs do the same with probes, on the same lines, and can be shown as they were.
+// TestInstrumentation proves that programs with probes have the same results, on the same lines,
+// and can be displayed in their original form.
 func TestInstrumentation(t *testing.T) {
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
 	if err != nil {
@@ -105,7 +106,7 @@ func TestInstrumentation(t *testing.T) {
 					t.Fatal(err)
 				}
 				target.Instrument(Script{Name: "program.js", URL: "program.js", Source: source, Code: source})
-				// Somebody looks at each statement.
+				// Make each probe active.
 				target.active.Store(true)
 				return target
 			})
@@ -119,8 +120,8 @@ func TestInstrumentation(t *testing.T) {
 	}
 }
 
-// TestInstrumentationIsSmall bounds the memory of probes: a library has hundreds of functions that all see the same
-// hundreds of names.
+// TestInstrumentationIsSmall limits the memory of probes: a library has hundreds of functions that
+// all see the same hundreds of names.
 func TestInstrumentationIsSmall(t *testing.T) {
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
 	if err != nil {
@@ -171,7 +172,7 @@ func TestInstrumentationIsSmall(t *testing.T) {
 	}
 }
 
-// TestForeignPages proves that pages of a browser reach no debugger.
+// TestForeignPages proves that web pages cannot reach a debugger.
 func TestForeignPages(t *testing.T) {
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
 	if err != nil {
@@ -232,7 +233,8 @@ func TestColumn(t *testing.T) {
 	}
 }
 
-// TestTakenPort names the port and the property of a server that cannot listen.
+// TestTakenPort checks that the error of a server that cannot listen names the port and the
+// property.
 func TestTakenPort(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -25,8 +25,8 @@ var (
 	remoteSource string
 )
 
-// An instrumenter puts probes into sources. For those that only acorn parses it has an engine of its own, so that a plugin
-// pays nothing of its memory for the parser.
+// An instrumenter inserts probes into sources. For sources that only acorn parses it has its own
+// engine, so that the parser does not count against the plugin's memory.
 type instrumenter struct {
 	mu     sync.Mutex
 	engine *engine.Engine
@@ -40,7 +40,7 @@ type instrumented struct {
 	Scopes []*scope `json:"scopes"`
 }
 
-// A probe is a place where the plugin can be stopped: the begin of a statement.
+// A probe is a point at which the plugin can be paused: the start of a statement.
 type probe struct {
 	Line           int    `json:"line"`
 	Column         int    `json:"column"`
@@ -48,30 +48,32 @@ type probe struct {
 	Function       string `json:"function"`
 	FunctionLine   int    `json:"functionLine"`
 	FunctionColumn int    `json:"functionColumn"`
-	// Caught tells that the function itself catches what the statement throws.
+	// Caught is true if the function itself catches exceptions of the statement.
 	Caught   bool `json:"caught"`
 	Debugger bool `json:"debugger"`
-	// Calls are where the function begins and ends in its source, if this is its first statement, which runs once for each call.
+	// Calls is the start and the end of the function in its source if this is its first statement,
+	// which runs once per call.
 	Calls []int `json:"calls"`
 	// EndLine is the last line of the statement, without the statements inside it.
 	EndLine int `json:"endLine"`
-	// Suspends tells that the statement awaits or yields.
+	// Suspends is true if the statement awaits or yields.
 	Suspends bool `json:"suspends"`
-	// Again tells that its function can be called again with the arguments that a debugger finds in a call.
+	// Again is true if its function can be restarted with the arguments that a debugger finds in a
+	// call.
 	Again bool `json:"again"`
 
 	id     int
 	script *script
 }
 
-// A scope is where names are declared; Parent is -1 for the outermost.
+// A scope declares names; Parent is -1 for the outermost.
 type scope struct {
 	Kind   string   `json:"kind"`
 	Names  []string `json:"names"`
 	Parent int      `json:"parent"`
 }
 
-// parse calls the function of instrument.js.
+// parse calls the function in instrument.js.
 func (i *instrumenter) parse(source string, args ...engine.Value) (text string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,7 +109,7 @@ func (i *instrumenter) parse(source string, args ...engine.Value) (text string, 
 	return text, err
 }
 
-// redeclaring returns code of a console whose declarations can be repeated.
+// redeclaring returns code of a console with declarations that can be repeated.
 func (i *instrumenter) redeclaring(source string) string {
 	text, err := i.parse(source)
 	if err != nil {
@@ -126,7 +128,7 @@ func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r
 	return i.instrumentByAcorn(source, module, firstProbe)
 }
 
-// instrumentByAcorn is instrument for all that acorn knows.
+// instrumentByAcorn is instrument for sources that only acorn parses.
 func (i *instrumenter) instrumentByAcorn(source string, module bool, firstProbe int) (r *instrumented, err error) {
 	text, err := i.parse(source, engine.Bool(module), engine.Int(int32(firstProbe)))
 	if err != nil {
@@ -175,10 +177,10 @@ func (i *instrumenter) close() {
 	}
 }
 
-// insertion is what the instrumenter inserted.
+// insertion matches an insertion of the instrumenter.
 var insertion = regexp.MustCompile(openMark + ".*?" + closeMark)
 
-// column translates a column of the instrumented line to the original one, both counted from 1.
+// column converts a column of the instrumented line to the original one, both counted from 1.
 func column(line string, col int) int {
 	at, removed := 0, 0
 	for _, m := range insertion.FindAllStringIndex(line, -1) {
@@ -192,20 +194,23 @@ func column(line string, col int) int {
 	return col - removed
 }
 
-// position is a place in a stack trace.
+// position matches a position in a stack trace.
 var position = regexp.MustCompile(`([^\s()]+):(\d+):(\d+)`)
 
-// scripts are those of a plugin and their probes, in the order of their numbers. The lock of the target guards them.
+// scripts are a plugin's scripts and their probes, in the order of their numbers. The lock of the
+// target guards them.
 type scripts struct {
 	mu     *sync.Mutex
 	list   []*script
 	probes []*probe
 }
 
-// Original translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+// Original converts the positions in a text, such as a stack trace, from the instrumented code to
+// the original source.
 func (t *Target) Original(text string) string { return t.scripts.original(text) }
 
-// original translates the places in a text, as a stack trace has them, from the code that runs to what its author wrote.
+// original converts the positions in a text, such as a stack trace, from the instrumented code to
+// the original source.
 func (s *scripts) original(text string) string {
 	return position.ReplaceAllStringFunc(text, func(place string) string {
 		m := position.FindStringSubmatch(place)
@@ -222,34 +227,36 @@ func (s *scripts) original(text string) string {
 	})
 }
 
-// A script is a source that the plugin consists of.
+// A script is a source of the plugin.
 type script struct {
 	id, name, url string
 	source        string
 	module        bool
-	// lines are those of the code that runs.
+	// lines are those of the instrumented code.
 	lines  []string
 	probes []*probe
 	scopes []*scope
-	// mapURL is where debuggers get the source map, "" if there is none; sourceMap is the map if it is got from here.
+	// mapURL is the URL of the source map for debuggers, "" if there is none; sourceMap is the map
+	// if this server serves it.
 	mapURL    string
 	sourceMap []byte
 }
 
 // A Script is a source of a plugin.
 type Script struct {
-	// Name is how the engine knows the script, URL how debuggers do.
+	// Name is the name of the script in the engine, URL that for debuggers.
 	Name, URL string
-	// Source is what debuggers see, Code what runs: the same without a source map.
+	// Source is for debuggers, Code is executed: the same without a source map.
 	Source, Code string
 	Module       bool
-	// Map is the source map, nil if there is none. MapURL is where debuggers get it, "" if from here.
+	// Map is the source map, nil if there is none. MapURL is where debuggers get it, "" if from
+	// this server.
 	Map    []byte
 	MapURL string
 }
 
-// Instrument returns the code that runs in place of a script, which debuggers see as it is. Code that cannot be
-// parsed is returned as it is, so that the engine says what is wrong with it.
+// Instrument returns the instrumented code of a script, which debuggers see in its original form.
+// Code that cannot be parsed is returned unchanged, so that the engine reports the error.
 func (t *Target) Instrument(s Script) string {
 	t.mu.Lock()
 	first := len(t.scripts.probes)
@@ -282,7 +289,7 @@ func (t *Target) Instrument(s Script) string {
 	return r.Code
 }
 
-// Forget forgets the last script: it runs as its author wrote it.
+// Forget removes the last script: it runs without probes.
 func (t *Target) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -292,15 +299,15 @@ func (t *Target) Forget() {
 	}
 }
 
-// mapURL is where this server has the source map of a script.
+// mapURL returns the URL of a script's source map on this server.
 func (t *Target) mapURL(s *script) string {
 	return (&url.URL{Scheme: "http", Host: t.server.addr, Path: "/" + t.id + mapPath + s.id}).String()
 }
 
-// mapPath stands between the id of a plugin and that of a script in the path of a source map.
+// mapPath is between the id of a plugin and that of a script in the path of a source map.
 const mapPath = "/map/"
 
-// sourceMap returns the source map of a script, nil if it has none here.
+// sourceMap returns the source map of a script, nil if this server has none.
 func (s *scripts) sourceMap(id string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

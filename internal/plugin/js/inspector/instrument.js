@@ -67,7 +67,8 @@
     return false;
   };
 
-  // Whether a loop suspends while it assigns what it iterates over. The engine cannot compile that inside of a try block.
+  // Whether a loop suspends while it assigns the iteration variable. The engine cannot compile that
+  // inside a try block.
   const suspendsInHead = (n) => {
     if (n.type === 'ForOfStatement' && n.left.type.endsWith('Pattern') && suspends(n.left)) return true;
     for (const c of children(n)) if (!isFunction(c) && suspendsInHead(c)) return true;
@@ -75,13 +76,14 @@
   };
 
   const hasFunction = (n) => isFunction(n) || n.type === 'ClassExpression' || [...children(n)].some(hasFunction);
-  // Whether the body of a function is one statement without a function or block inside it.
+  // Whether the body of a function is one statement without a nested function or block.
   const isPlain = (body) => {
     const rest = body.filter((n) => n.directive === undefined);
     return rest.length === 1 && /^(Expression|Return|Throw)Statement$/.test(rest[0].type) && !hasFunction(rest[0]);
   };
 
-  // Makes the declarations of the top level ones that can be repeated, as consoles allow. Code that cannot be parsed stays.
+  // Makes top-level declarations repeatable, as in consoles. Code that cannot be parsed is returned
+  // unchanged.
   const redeclaring = (source) => {
     let tree;
     try {
@@ -119,10 +121,10 @@
     const insert = (pos, opens, text) => insertions.push({ pos, opens, text: open + text + close });
     const newScope = (kind, names, parent) => scopes.push({ kind, names: [...new Set(names)], parent }) - 1;
 
-    // The calls of a state are where its function begins and ends, until the first statement of the function has taken them: it
-    // runs once for each call.
-    // A state s has the name of the function for its scope as access, and the innermost scope that this function knows as seen.
-    // If there are scopes inside of that, the next block makes another one, or the statement has its own.
+    // The calls of a state are the start and the end of its function, until its first statement has
+    // taken them, which runs once per call. A state s contains the name of the accessor of its
+    // scope as access, and the innermost scope that the accessor covers as seen. If there are
+    // scopes inside that, the next block creates another accessor, or the statement has its own.
     const fresh = (s) => s.scope !== s.seen;
     const access = (s) => {
       const names = new Set();
@@ -174,7 +176,7 @@
       insert(n.end, false, '}');
     };
 
-    // Whether a function does not depend on more than its receiver and its parameters.
+    // Whether a function depends only on its receiver and its parameters.
     const callableAgain = (n) => !n.async && !n.generator && !/arguments|new\.target/.test(source.slice(n.start, n.end)) && n.params.at(-1)?.type !== 'RestElement';
     const func = (n, s, name, constructs) => {
       const names = [];
@@ -193,11 +195,12 @@
       for (const p of n.params) visit(p, inner);
       if (block) {
         const list = n.body.body;
-        if (list.every((d) => d.directive !== undefined)) return; // There is nothing to stop at.
+        if (list.every((d) => d.directive !== undefined)) return; // No statement to stop at.
         let from = n.body.start + 1, semicolon = '';
         for (const d of list) if (d.directive !== undefined) { from = d.end; semicolon = source[d.end - 1] === ';' ? '' : ';'; }
         const [made, t] = isPlain(list) ? ['', inner] : newAccess(inner);
-        // In a block, a function must not have the name of a variable, or of a function in a block inside of that, which would not set it.
+        // In a block, a function must not have the name of a variable, or of a function in a nested
+        // block, which would not set it.
         const vars = new Set(hoisted(n.body, []));
         for (const d of list) if (d.type !== 'FunctionDeclaration') for (const name of nested(d, [])) vars.add(name);
         const guarded = !list.some((d) => d.type === 'FunctionDeclaration' && vars.has(d.id.name)) && !(inner.suspendable && suspendsInHead(n.body));
@@ -207,7 +210,8 @@
         return;
       }
       const from = arrowBefore(n.body.start);
-      // The engine reads what is in parentheses twice. They are needed only where a line could end after return.
+      // The engine parses an expression in parentheses twice. They are needed only where a line
+      // could end after return.
       const [open, end] = /^[ \t]*[^\s/]/.test(source.slice(from, from + 1000)) ? ['', ''] : ['(', ')'];
       insert(from, true, '{try{' + probe(n.body, inner) + 'return' + open);
       visit(n.body, inner);
@@ -244,7 +248,7 @@
         case 'WhileStatement':
           visit(n.test, s); body(n.body, s);
           return;
-        case 'WithStatement': // In its body a probe would be looked for in the object.
+        case 'WithStatement': // In its body a probe would be looked up in the object.
           visit(n.object, s);
           return;
         case 'DoWhileStatement':

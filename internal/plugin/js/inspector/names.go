@@ -4,7 +4,7 @@ package inspector
 
 import "example.org/app/internal/plugin/js/inspector/syntax"
 
-// patternNames appends the names that a target declares.
+// patternNames appends the names that a binding target declares.
 func patternNames(n *syntax.Node, into []string) []string {
 	if n == nil {
 		return into
@@ -99,7 +99,7 @@ func suspendsInHead(n *syntax.Node) bool {
 	return found
 }
 
-// hasFunction reports whether there is a function or class inside a node.
+// hasFunction reports whether a node contains a function or class.
 func hasFunction(n *syntax.Node) bool {
 	found := n.Kind == syntax.Function || n.Kind == syntax.Class
 	n.Children(func(c *syntax.Node) { found = found || hasFunction(c) })

@@ -11,16 +11,17 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// An object is a value that a debugger refers to.
+// An object is a value with a reference of a debugger.
 type object struct {
 	value engine.Value
 	group string
-	// scope tells that the object stands for variables, names, which value evaluates.
+	// scope is true if the object represents the variables names, which the accessor value
+	// evaluates.
 	scope bool
 	names []string
 }
 
-// mirrors shows debuggers the values of a plugin: what they look like, and which of them debuggers refer to.
+// mirrors describes the values of a plugin to debuggers and keeps their references.
 type mirrors struct {
 	engine  *engine.Engine
 	scripts *scripts
@@ -29,7 +30,7 @@ type mirrors struct {
 	objects    map[int]*object
 	nextObject int
 	exceptions int
-	// evaluating counts the code of debuggers that runs, which probes do not stop.
+	// evaluating counts running evaluations, which probes do not pause.
 	evaluating int
 }
 
@@ -56,7 +57,7 @@ func (m *mirrors) object(id string) (*object, error) {
 	return nil, &protocolError{-32000, "Could not find object with given id"}
 }
 
-// helper calls a function of remote.js. What throws there gives undefined.
+// helper calls a function of remote.js. If it throws, helper returns undefined.
 func (m *mirrors) helper(name string, args ...engine.Value) engine.Value {
 	m.evaluating++
 	defer func() { m.evaluating-- }()
@@ -83,10 +84,10 @@ func (m *mirrors) helperBool(name string, args ...engine.Value) bool {
 	return b
 }
 
-// ownFrames are the lines of a stack trace that are there only because of the debugger.
+// ownFrames matches the lines of a stack trace that exist only because of the debugger.
 var ownFrames = regexp.MustCompile(`\n[^\n]*(at <eval> \(|at __app_\d[\d_]* \(|at anonymous \(|\(<debugger>:|apply \(native\)|__app_p \(native\))[^\n]*(\n[^\n]*__app_p \(native\))?|\n[^\n]*at <anonymous> [^\n]*(\n[^\n]*__app_p \(native\))`)
 
-// remote describes a value, which is lent.
+// remote describes a value, which it borrows.
 func (m *mirrors) remote(v engine.Value, group string, preview bool) map[string]any {
 	r := map[string]any{}
 	if json.Unmarshal([]byte(m.helperText("remote", v, engine.Bool(preview))), &r) != nil || r["type"] == nil {
@@ -104,7 +105,7 @@ func (m *mirrors) remote(v engine.Value, group string, preview bool) map[string]
 	return r
 }
 
-// addPrivate puts the private fields of an object before the other properties of its preview.
+// addPrivate inserts the private fields of an object before the other properties of its preview.
 func (m *mirrors) addPrivate(preview map[string]any, v engine.Value) {
 	if _, _, proxy := m.engine.Proxy(v); proxy || !engine.IsObject(v) {
 		return
@@ -123,7 +124,7 @@ func (m *mirrors) addPrivate(preview map[string]any, v engine.Value) {
 	}
 }
 
-// kindOf and insideOf are what remote.js asks of the engine.
+// kindOf and insideOf are called by remote.js.
 func (m *mirrors) kindOf(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	kind := ""
 	if _, _, ok := m.engine.Proxy(args[0]); ok {
@@ -154,7 +155,7 @@ func (m *mirrors) insideOf(_ engine.Value, args []engine.Value) (engine.Value, e
 	return pair, nil
 }
 
-// byValue describes a value with all that it holds.
+// byValue describes a value with its whole contents.
 func (m *mirrors) byValue(v engine.Value) map[string]any {
 	r := map[string]any{}
 	_ = json.Unmarshal([]byte(m.helperText("remote", v, engine.False)), &r)
@@ -166,7 +167,7 @@ func (m *mirrors) byValue(v engine.Value) map[string]any {
 	return r
 }
 
-// outcome describes what an evaluation returned or threw; it takes the value.
+// outcome describes the result or exception of an evaluation; it consumes the value.
 func (m *mirrors) outcome(v engine.Value, group string, byValue, preview bool) map[string]any {
 	if engine.IsFailed(v) {
 		x := m.engine.Exception()
@@ -180,7 +181,7 @@ func (m *mirrors) outcome(v engine.Value, group string, byValue, preview bool) m
 	return map[string]any{"result": m.remote(v, group, preview)}
 }
 
-// rejected describes the reason of a rejected promise, which it takes.
+// rejected describes the reason of a rejected promise, which it consumes.
 func (m *mirrors) rejected(reason engine.Value, group string) any {
 	defer m.engine.Free(reason)
 	text := "Uncaught (in promise)"
@@ -195,7 +196,7 @@ func (m *mirrors) threw(v engine.Value, group string) map[string]any {
 	return map[string]any{"result": m.remote(v, group, false), "exceptionDetails": m.exceptionDetails("Uncaught", v, group)}
 }
 
-// exceptionDetails describes what was thrown, which is lent, and where.
+// exceptionDetails describes an exception, which it borrows, and its position.
 func (m *mirrors) exceptionDetails(text string, v engine.Value, group string) map[string]any {
 	m.exceptions++
 	r := map[string]any{
@@ -211,10 +212,10 @@ func (m *mirrors) exceptionDetails(text string, v engine.Value, group string) ma
 	return r
 }
 
-// traceLine is a line of a stack trace.
+// traceLine matches a line of a stack trace.
 var traceLine = regexp.MustCompile(`(?m)^\s+at (?:(.*?) )?\(?([^\s()]+):(\d+):(\d+)\)?$`)
 
-// tracedFrames makes frames of a stack trace, the places of which are those of the sources.
+// tracedFrames parses the frames of a stack trace, with positions in the sources.
 func (s *scripts) tracedFrames(trace string) (list []map[string]any) {
 	for _, m := range traceLine.FindAllStringSubmatch(trace, -1) {
 		line, _ := strconv.Atoi(m[3])
@@ -235,7 +236,7 @@ func (s *scripts) tracedFrames(trace string) (list []map[string]any) {
 	return list
 }
 
-// An argument is a value that a debugger gives.
+// An argument is a value from a debugger.
 type argument struct {
 	Value               json.RawMessage
 	UnserializableValue string
@@ -266,7 +267,8 @@ func (m *mirrors) value(a argument) (engine.Value, error) {
 	return engine.Undefined, nil
 }
 
-// materialize returns the value of an object; that of a scope is an object with its variables as they are now.
+// materialize returns the value of an object; for a scope, a new object with the current values of
+// its variables.
 func (m *mirrors) materialize(o *object) engine.Value {
 	if !o.scope {
 		return m.engine.Dup(o.value)
@@ -276,7 +278,7 @@ func (m *mirrors) materialize(o *object) engine.Value {
 	return v
 }
 
-// variables calls f for the variables of a scope that have a value already.
+// variables calls f for the initialised variables of a scope.
 func (m *mirrors) variables(o *object, f func(name string, v engine.Value)) {
 	for _, name := range o.names {
 		v := m.look(&entry{access: o.value}, name)

@@ -10,41 +10,42 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// An entry is a call that runs, or is suspended, and where it is.
+// An entry is a running or suspended call and its position.
 type entry struct {
 	frame engine.Frame
 	probe *probe
-	// access is the accessor, whose closure has the variables that the statement sees.
+	// access is the accessor, whose closure has the visible variables.
 	access engine.Value
-	// origin is who called it, if debuggers want to know that after it was suspended.
+	// origin is the caller's stack, if debuggers want it after a suspension.
 	origin *Origin
 }
 
-// calls are the calls of functions of a plugin that run or are suspended, and where each comes from.
+// calls are the running and suspended calls of a plugin, and their origins.
 type calls struct {
 	engine *engine.Engine
 	active *atomic.Bool // of the target
-	// asyncDepth is how many stacks of suspended callers debuggers want to see.
+	// asyncDepth is the number of async stacks that debuggers want.
 	asyncDepth atomic.Int32
 	entries    map[uintptr]*entry
 	last       uintptr
-	from       *Origin // of what runs at present
-	turn       *Origin // of what runs until the end of the turn, but for what was registered with promises
+	from       *Origin // of the running code
+	turn       *Origin // of code until the end of the turn, except reactions of promises
 
 	registrations registrations
 }
 
-// An Origin is a stack that has ended or is suspended, and where that came from. What follows from it is described.
+// An Origin is a stack that has ended or is suspended, and its own origin. The description says
+// what it has caused.
 type Origin struct {
 	description string
 	stack       []*probe
 	parent      *Origin
 }
 
-// maxSuspended bounds how many suspended calls are remembered, because some never go on.
+// maxSuspended is the maximum number of suspended calls, because some never resume.
 const maxSuspended = 1000
 
-// Install puts the functions that instrumented code calls into the engine.
+// Install adds the functions that instrumented code calls to the engine.
 func (t *Target) Install() error {
 	e := t.engine
 	make := e.Eval("<debugger>", remoteSource)
@@ -117,7 +118,7 @@ func pendingError(e *engine.Engine) error {
 	return fmt.Errorf("prepare for debugging: %s", x.Message)
 }
 
-// Turn tells that no code of the plugin runs any more, until the next call or timer.
+// Turn reports that no code of the plugin runs until the next call or timer.
 func (t *Target) Turn() {
 	for f, n := range t.calls.entries {
 		if !n.probe.Suspends || len(t.calls.entries) > maxSuspended {
@@ -180,7 +181,7 @@ func (t *Target) at(id int, access engine.Value) {
 	}
 }
 
-// enter notes where the calling function is.
+// enter records the position of the calling function.
 func (c *calls) enter(p *probe, access engine.Value) *entry {
 	var frame engine.Frame
 	c.engine.Frames(func(f engine.Frame) bool {
@@ -206,7 +207,7 @@ func (c *calls) enter(p *probe, access engine.Value) *entry {
 	return n
 }
 
-// Timer returns where a timer is set, for From, if debuggers want to know it.
+// Timer returns the stack that sets a timer, for From, if debuggers want it.
 func (t *Target) Timer() *Origin {
 	if t.calls.asyncDepth.Load() == 0 {
 		return nil
@@ -214,10 +215,10 @@ func (t *Target) Timer() *Origin {
 	return t.calls.origin("Timeout")
 }
 
-// From tells where what runs until the end of the turn comes from.
+// From sets the origin of code until the end of the turn.
 func (t *Target) From(o *Origin) { t.calls.from, t.calls.turn = o, o }
 
-// origin is the present stack, nil if there is none.
+// origin returns the current stack, nil if there is none.
 func (c *calls) origin(description string) *Origin {
 	stack := c.stack()
 	if len(stack) == 0 {
@@ -227,7 +228,7 @@ func (c *calls) origin(description string) *Origin {
 	for _, n := range stack {
 		o.stack = append(o.stack, n.probe)
 	}
-	// What is remembered must end somewhere, also in a chain of calls that never ends.
+	// The chain must be limited, because calls can be chained forever.
 	for depth, p := 1, o; p != nil; depth, p = depth+1, p.parent {
 		if depth >= maxAsyncDepth {
 			p.parent = nil
@@ -236,7 +237,7 @@ func (c *calls) origin(description string) *Origin {
 	return o
 }
 
-// prune forgets the calls that have ended.
+// prune drops the calls that have ended.
 func (c *calls) prune() {
 	alive := map[uintptr]bool{}
 	c.engine.Frames(func(f engine.Frame) bool {
@@ -250,7 +251,7 @@ func (c *calls) prune() {
 	}
 }
 
-// stack returns the calls that run, the innermost first.
+// stack returns the running calls, the innermost first.
 func (c *calls) stack() (list []*entry) {
 	c.engine.Frames(func(f engine.Frame) bool {
 		if n := c.entries[f.ID]; n != nil && n.frame.Function == f.Function {
@@ -261,7 +262,7 @@ func (c *calls) stack() (list []*entry) {
 	return list
 }
 
-// A step is what a debugger lets the plugin do until it stops again.
+// A step is a debugger's step command.
 type step struct {
 	kind  stepKind
 	frame engine.Frame
@@ -276,7 +277,7 @@ const (
 	stepOut
 )
 
-// runs reports whether a call has not ended, and whether it runs at present.
+// runs reports whether a call has not ended, and whether it is running.
 func (c *calls) runs(frame engine.Frame) (alive, running bool) {
 	n := c.entries[frame.ID]
 	if n == nil || n.frame.Function != frame.Function {
@@ -289,7 +290,7 @@ func (c *calls) runs(frame engine.Frame) (alive, running bool) {
 	return running || n.probe.Suspends, running
 }
 
-// stops decides whether the plugin stops before a statement, and why.
+// stops decides whether the plugin pauses before a statement, and why.
 func (t *Target) stops(n *entry) (reason string, hits []string) {
 	t.mu.Lock()
 	if t.skip {
@@ -339,7 +340,7 @@ func (t *Target) stops(n *entry) (reason string, hits []string) {
 	return "", nil
 }
 
-// holds evaluates the condition of a breakpoint. One that throws does not hold.
+// holds evaluates the condition of a breakpoint. A condition that throws is false.
 func (t *Target) holds(n *entry, condition string) bool {
 	v := t.mirrors.look(n, "!!("+condition+"\n)")
 	if engine.IsFailed(v) {
@@ -351,7 +352,8 @@ func (t *Target) holds(n *entry, condition string) bool {
 	return b
 }
 
-// passes is called when an exception leaves a function or a block that is tried; here tells that it is caught there.
+// passes is called when an exception leaves a function or a try block; here is true if it is caught
+// there.
 func (t *Target) passes(here bool, v engine.Value) {
 	if v == t.thrown {
 		return
@@ -376,7 +378,8 @@ func (t *Target) passes(here bool, v engine.Value) {
 	t.pause("exception", data, nil)
 }
 
-// pause stops the plugin until a debugger lets it go on. Meanwhile it does what the debugger asks for.
+// pause pauses the plugin until a debugger resumes it. Meanwhile it executes the commands of
+// debuggers.
 func (t *Target) pause(reason string, data any, hits []string) {
 	t.halt.stack = t.calls.stack()
 	if len(t.halt.stack) == 0 {
@@ -434,7 +437,7 @@ func (t *Target) endPause() {
 	t.mirrors.releaseObjects(func(o *object) bool { return o.group == "pause" || o.group == "backtrace" })
 }
 
-// goOn ends a pause; it is called with the lock of the target.
+// goOn ends a pause; the caller holds the lock of the target.
 func (t *Target) goOn() {
 	if t.resumed != nil {
 		select {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A profile tells where the plugin spends its time. It has a sample of the stack at the first statement after each interval.
+// A profile is a CPU profile of the plugin. It takes a sample of the stack at the first statement
+// after each interval.
 type profile struct {
 	begun, last time.Time
 	nodes       []*profileNode
@@ -25,16 +26,16 @@ type profileNode struct {
 	functions map[functionKey]*profileNode
 }
 
-// A functionKey tells functions apart.
+// A functionKey identifies a function.
 type functionKey struct {
 	script       *script
 	line, column int
 }
 
-// maxSamples bounds a profile that nobody ends: some minutes with the usual interval.
+// maxSamples limits a profile that is never stopped: some minutes with the usual interval.
 const maxSamples = 1 << 18
 
-// defaultInterval is how long a sample stands for if the debugger does not say it.
+// defaultInterval is the sampling interval if the debugger does not set it.
 const defaultInterval = time.Millisecond
 
 func newProfile(now time.Time) *profile {
@@ -53,7 +54,7 @@ func (p *profile) add(parent *profileNode, key functionKey, frame map[string]any
 	return n
 }
 
-// sample notes a stack, the innermost call of which comes first.
+// sample records a stack, the innermost call first.
 func (p *profile) sample(stack []*entry, now time.Time) {
 	if len(p.samples) >= maxSamples {
 		return
@@ -75,7 +76,7 @@ func (p *profile) sample(stack []*entry, now time.Time) {
 	p.last = now
 }
 
-// takeSample notes where the plugin is, if it is time for that.
+// takeSample records the current stack if the interval has passed.
 func (p *profile) takeSample(c *calls, interval time.Duration) {
 	if now := time.Now(); now.Sub(p.last) >= interval {
 		p.sample(c.stack(), now)
@@ -118,7 +119,7 @@ func (s *session) stopProfile(nothing) (any, error) {
 	}}, nil
 }
 
-// setProfiling makes probes do something if there is something to measure.
+// setProfiling activates probes if there is something to measure.
 func (t *Target) setProfiling() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +139,8 @@ func (s *session) stopCoverage(nothing) (any, error) {
 	return nil, nil
 }
 
-// takeCoverage tells how often each function was called since it was last asked, or since the beginning.
+// takeCoverage returns how often each function was called since the last takeCoverage, or since the
+// start.
 func (s *session) takeCoverage(nothing) (any, error) {
 	t := s.target
 	if t.coverage == nil {
@@ -164,7 +166,7 @@ func (s *session) takeCoverage(nothing) (any, error) {
 
 type blackboxPatterns struct{ Patterns []string }
 
-// setBlackboxPatterns names the scripts in which steps do not stop.
+// setBlackboxPatterns sets the scripts in which steps do not stop.
 func (s *session) setBlackboxPatterns(p blackboxPatterns) (any, error) {
 	var list []*regexp.Regexp
 	for _, pattern := range p.Patterns {
@@ -180,7 +182,7 @@ func (s *session) setBlackboxPatterns(p blackboxPatterns) (any, error) {
 	return nil, nil
 }
 
-// A blackbox is patterns of the addresses of scripts in which steps do not stop.
+// A blackbox is a list of URL patterns of scripts in which steps do not stop.
 type blackbox []*regexp.Regexp
 
 func (b blackbox) has(s *script) bool {

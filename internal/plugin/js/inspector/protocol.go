@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// events are what sessions send.
+// events are the events that sessions send.
 var events = []string{
 	"Debugger.breakpointResolved", "Debugger.paused", "Debugger.resumed", "Debugger.scriptParsed",
 	"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Runtime.executionContextCreated",
 }
 
-// A domainInfo describes a domain in the way of the protocol's own description.
+// A domainInfo describes a domain in the format of the protocol's own description.
 type domainInfo struct {
 	Domain   string       `json:"domain"`
 	Commands []memberInfo `json:"commands"`
@@ -25,7 +25,7 @@ type memberInfo struct {
 	Name string `json:"name"`
 }
 
-// protocol describes the commands and events that there are. Clients ask for it to offer just these.
+// protocol describes the supported commands and events. Clients use it to offer only these.
 func protocol() any {
 	var domains []domainInfo
 	of := func(method string) (*domainInfo, memberInfo) {

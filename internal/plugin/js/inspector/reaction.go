@@ -4,11 +4,12 @@ package inspector
 
 import "example.org/app/internal/plugin/js/engine"
 
-// maxRegistrations bounds how many functions that were registered with promises are remembered, because some never run.
+// maxRegistrations limits the recorded registrations of functions with promises, because some never
+// run.
 const maxRegistrations = 1000
 
-// registrations are where functions were registered with promises, by the promises that stand for that: the newer half and the
-// older one, which is forgotten when the newer one is full.
+// registrations are the stacks that registered functions with promises, by the promise of the
+// registration: a newer half and an older one, which is dropped when the newer one is full.
 type registrations struct{ newer, older map[uintptr]*Origin }
 
 func (r *registrations) put(promise uintptr, o *Origin) {
@@ -18,7 +19,7 @@ func (r *registrations) put(promise uintptr, o *Origin) {
 	r.newer[promise] = o
 }
 
-// take forgets a registration and returns it, nil if there is none.
+// take removes a registration and returns it, nil if there is none.
 func (r *registrations) take(promise uintptr) *Origin {
 	o := r.newer[promise]
 	if o == nil {
@@ -29,9 +30,9 @@ func (r *registrations) take(promise uintptr) *Origin {
 	return o
 }
 
-// registered is called when functions were registered with a promise.
+// registered is called after functions were registered with a promise.
 func (c *calls) registered(promise uintptr, how engine.Registration) {
-	c.registrations.take(promise) // The promise that had this number before is gone.
+	c.registrations.take(promise) // The promise with this number was freed.
 	if c.asyncDepth.Load() == 0 || !c.active.Load() || how == engine.ByEngine {
 		return
 	}
@@ -40,13 +41,13 @@ func (c *calls) registered(promise uintptr, how engine.Registration) {
 	}
 }
 
-// reacts is called before each job, which runs what was registered for a promise if that is not 0.
+// reacts is called before each job, which runs a function registered with promise if that is not 0.
 func (c *calls) reacts(promise uintptr) {
 	o := c.registrations.take(promise)
 	if c.asyncDepth.Load() == 0 || !c.active.Load() {
 		return
 	}
-	c.prune() // The calls of the job before have ended, and their places on the stack are used again.
+	c.prune() // The calls of the previous job have ended, and their frames are reused.
 	if c.last, c.from = 0, c.turn; o != nil {
 		c.from = o
 	}

@@ -58,8 +58,9 @@
     return name;
   }, name);
 
-  // Evaluates code with the variables that an accessor of the instrumented code names: those that the code names are read
-  // before and written after. Nothing of the plugin runs but the code. A variable that is not initialised yet is not there.
+  // Evaluates code with the variables that an accessor names: those that occur in the code are read
+  // before and written after. No code of the plugin runs except by the evaluation. An uninitialised
+  // variable does not exist.
   const words = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu, match = String.prototype.match;
   const look = (access, code) => {
     const names = [], values = [];
@@ -100,7 +101,7 @@
     return { name, type: r.type, subtype: r.subtype, value };
   };
   const entryOf = ({ name: _, value, ...rest }) => ({ ...rest, description: value, overflow: false, properties: [] });
-  // What the prototype of a kind of object tells of it, as own properties do of others.
+  // Properties of the prototype that are displayed like own properties, by kind of object.
   const told = {
     map: [[Map.prototype, 'size']], set: [[Set.prototype, 'size']],
     regexp: ['dotAll', 'flags', 'global', 'hasIndices', 'ignoreCase'].map((n) => [RegExp.prototype, n]),
@@ -157,7 +158,7 @@
   // Each property is its name, its flags, and its values: value, get, set, symbol.
   const properties = (v, own, accessorsOnly) => {
     const list = [], seen = new Set();
-    // The properties of a proxy are those of its target: to ask it would run code of the plugin.
+    // The properties of a proxy are those of its target: to query it would run code of the plugin.
     for (let o = kindOf(v) === 'proxy' ? insideOf(v)[0] ?? {} : v, isOwn = true; o !== null && (isOwn || !own); o = Reflect.getPrototypeOf(o), isOwn = false) {
       if (kindOf(o) === 'proxy') break;
       for (const key of Reflect.ownKeys(o)) {

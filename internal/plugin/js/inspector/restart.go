@@ -10,7 +10,7 @@ import (
 
 type restartFrame struct{ CallFrameID, Mode string }
 
-// restartFrame ends a call and those inside it, calls its function again, and stops there.
+// restartFrame ends a call and those inside it, calls its function again, and pauses there.
 func (s *session) restartFrame(p restartFrame) (any, error) {
 	t := s.target
 	t.mu.Lock()
@@ -36,18 +36,20 @@ func (s *session) restartFrame(p restartFrame) (any, error) {
 	return map[string]any{"callFrames": []any{}}, nil
 }
 
-// restartable reports whether a call of the present pause can be restarted.
+// restartable reports whether a call of the current pause can be restarted.
 func (h *halt) restartable(n *entry) bool {
 	return n.probe.Again && h.engine.Leaves(n.frame, h.isLeft)
 }
 
-// isLeft reports whether a frame ends as soon as what its probe has called again returns.
+// isLeft reports whether a frame ends as soon as the function that its probe has called again
+// returns.
 func (h *halt) isLeft(f engine.Frame) bool { return slices.Contains(h.left, f) }
 
-// restarted restarts the call that a debugger wants to be restarted. Else it returns otherwise, which is lent.
+// restarted restarts the call that a debugger wants to restart. If there is none, it returns
+// otherwise, which is borrowed.
 //
-// The function is called from inside the probe in which the call was stopped. The call then ends with the result, and what is left of
-// it does not run.
+// It is called from inside the probe in which the call was paused. The call then ends with the
+// result, and the rest of it does not run.
 func (t *Target) restarted(otherwise engine.Value) (engine.Value, error) {
 	n, e := t.restart, t.engine
 	if n == nil {

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// contextID is the number of the only context of a plugin.
+// contextID is the id of the only context of a plugin.
 const contextID = 1
 
 func (s *session) enableRuntime(nothing) (any, error) {
@@ -50,8 +50,9 @@ func (s *session) collectGarbage(nothing) (any, error) {
 	return nil, nil
 }
 
-// globalLexicalScopeNames returns the names that the console offers beside those of global properties. The engine keeps
-// no list of them, and a plugin is a module: those of its own are in the scopes of a pause.
+// globalLexicalScopeNames returns the names that the console completes in addition to global
+// properties. The engine has no list of them, and a plugin is a module: its own names are in the
+// scopes of a pause.
 func (s *session) globalLexicalScopeNames(nothing) (any, error) {
 	return map[string]any{"names": []string{}}, nil
 }
@@ -118,7 +119,7 @@ func (s *session) getProperties(p getProperties) (any, error) {
 	return map[string]any{"result": list, "internalProperties": internal, "privateProperties": private}, nil
 }
 
-// each calls f for the elements of an array, which it takes.
+// each calls f for the elements of an array, which it consumes.
 func (m *mirrors) each(array engine.Value, f func(engine.Value)) {
 	if m.engine.IsArray(array) {
 		for i := range m.engine.Len(array) {
@@ -148,14 +149,14 @@ func (s *session) releaseObjectGroup(p objectGroup) (any, error) {
 	return nil, nil
 }
 
-// shows reports whether a debugger shows what the plugin writes and throws.
+// shows reports whether a debugger shows the output and exceptions of the plugin.
 func (t *Target) shows() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sessions.wants(runtimeDomain)
 }
 
-// Console tells debuggers what the plugin writes; kind is one of the protocol.
+// Console sends output of the plugin to debuggers; kind is a type of the protocol.
 func (t *Target) Console(kind string, values []engine.Value) {
 	if !t.shows() {
 		return
@@ -174,10 +175,10 @@ func (t *Target) Console(kind string, values []engine.Value) {
 	})
 }
 
-// Uncaught tells debuggers of an exception that nobody catches; the value is lent.
+// Uncaught reports an uncaught exception to debuggers; the value is borrowed.
 func (t *Target) Uncaught(v engine.Value) { t.unhandled("Uncaught", v) }
 
-// Rejected is Uncaught for a promise that was rejected and that nobody handles.
+// Rejected is Uncaught for a promise that was rejected without a handler.
 func (t *Target) Rejected(v engine.Value) { t.unhandled("Uncaught (in promise)", v) }
 
 func (t *Target) unhandled(text string, v engine.Value) {

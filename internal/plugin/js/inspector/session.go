@@ -12,20 +12,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// A session is a debugger that is attached.
+// A session is an attached debugger.
 type session struct {
 	target *Target
 	conn   *websocket.Conn
 	out    chan []byte
 	ctx    context.Context
 	cancel context.CancelFunc
-	// domains are the groups of events that the debugger wants; the lock of the target guards them.
+	// domains are the event domains that the debugger has enabled; the lock of the target guards
+	// them.
 	domains domain
-	// compiled are the scripts that the debugger compiled.
+	// compiled are the scripts that the debugger has compiled.
 	compiled []string
 }
 
-// A domain is a group of events.
+// A domain is a set of event domains.
 type domain int
 
 const (
@@ -33,7 +34,8 @@ const (
 	runtimeDomain
 )
 
-// maxOut is how many messages may wait for a debugger; one that does not read them is cut off.
+// maxOut is the maximum number of queued messages for a debugger; one that does not read them is
+// disconnected.
 const maxOut = 4096
 
 func newSession(t *Target, conn *websocket.Conn) *session {
@@ -42,7 +44,7 @@ func newSession(t *Target, conn *websocket.Conn) *session {
 	return s
 }
 
-// run serves the debugger until it goes away or the target closes.
+// run serves the debugger until it disconnects or the target closes.
 func (s *session) run() {
 	s.target.join(s)
 	var helpers sync.WaitGroup
@@ -65,7 +67,7 @@ func (s *session) run() {
 		s.target.leave(s)
 	}()
 	helpers.Go(func() {
-		// A target that closes tells the debugger so, while the reader below waits for it.
+		// A closing target notifies the debugger while the reader below waits for it.
 		select {
 		case <-s.target.done:
 			s.cancel()
@@ -162,7 +164,7 @@ func (s *session) write(v any) {
 
 // A command is a method of the protocol.
 type command struct {
-	// engine tells that it needs the engine.
+	// engine is true if the command needs the engine.
 	engine bool
 	run    func(*session, json.RawMessage) (any, error)
 }
@@ -183,12 +185,12 @@ func decoding[P any](f func(*session, P) (any, error)) func(*session, json.RawMe
 
 type nothing struct{}
 
-// accept is for settings that change nothing here.
+// accept accepts settings without effect.
 func accept(*session, nothing) (any, error) { return nil, nil }
 
 var commands map[string]command
 
-// The table refers to functions that send events through it, so it is filled when the program starts.
+// The table refers to functions that send events through it, so it is filled in init.
 func init() {
 	commands = map[string]command{
 		"Debugger.enable":                 plain((*session).enableDebugger),

@@ -17,24 +17,26 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// A Plugin is what the package above tells of a plugin.
+// A Plugin is the information of package js about a plugin.
 type Plugin struct {
-	// Title is what people read.
+	// Title is for people.
 	Title  string
 	Engine *engine.Engine
-	// Own runs f on the engine while nobody else uses it, or not at all if the plugin has ended.
+	// Own runs f on the engine while it is not in use otherwise; if the plugin has ended, f is not
+	// called.
 	Own func(f func())
-	// Resumed is called on the goroutine that owns the engine when a debugger lets the plugin go on.
+	// Resumed is called on the goroutine that owns the engine when a debugger resumes the plugin.
 	Resumed func()
 	// Closing is closed when the plugin must end.
 	Closing <-chan struct{}
-	// Free says that nothing waits for a debugger.
+	// Free is true if nothing waits for a debugger.
 	Free bool
-	// Loads says that Load will be called. A debugger that lets the plugin run before that stops it all the same.
+	// Loads is true if Load will be called. A debugger that resumes the plugin before that pauses
+	// it all the same.
 	Loads bool
 }
 
-// A Target is a plugin that can be debugged.
+// A Target is a plugin that debuggers can attach to.
 type Target struct {
 	server *Server
 	id     string
@@ -44,55 +46,55 @@ type Target struct {
 	ended  chan struct{}
 	once   sync.Once
 	tasks  tasks
-	// active tells that somebody wants to stop the plugin.
+	// active is true if probes have to check whether to pause.
 	active atomic.Bool
-	// terminated tells that the code that runs is to end.
+	// terminated is true if the running code is to be terminated.
 	terminated atomic.Bool
 
 	mu       sync.Mutex
 	sessions sessions
-	// gate is closed while a debugger lets calls run.
+	// gate is closed while a debugger permits calls.
 	gate    chan struct{}
 	open    bool
 	waiting int
 	loading bool // Load is not called yet.
-	// retired tells that the plugin goes away and is not held any more.
+	// retired is true if the plugin is being removed and is not paused any more.
 	retired bool
 	visits  map[*visit]struct{}
 
 	scripts     scripts
 	breakpoints map[string]*breakpoint
-	inactive    bool // breakpoints do not count
-	skip        bool // nothing pauses
+	inactive    bool // breakpoints are disabled
+	skip        bool // pauses are disabled
 	onException string
 	blackbox    blackbox
 	profiling   bool
-	request     string // why to pause at the next probe
+	request     string // reason to pause at the next probe
 	step        step
 	resumed     chan struct{} // not nil while paused
 	paused      map[string]any
 
-	// What follows belongs to whoever owns the engine.
+	// Only the owner of the engine uses the rest.
 	mirrors mirrors
 	calls   calls
 	thrown  engine.Value
 	halt    halt
 	restart *entry // the call that is restarted when the pause ends
-	// guarding counts the evaluations of debuggers that run.
+	// guarding counts the running evaluations of debuggers.
 	guarding int
-	profile  *profile // nil if none is made
+	profile  *profile // nil if none is running
 	interval time.Duration
-	coverage map[*probe]int // calls of functions by their first statements; nil if they are not counted
+	coverage map[*probe]int // function calls by their first statement; nil if they are not counted
 	promises promises
 }
 
-// A visit is a call of the plugin, whose time does not count while a debugger holds it.
+// A visit is a call of the plugin, whose clock is stopped while a debugger holds it.
 type visit struct {
 	hold    func() func()
 	release func()
 }
 
-// Add makes a plugin one that can be debugged, and says where.
+// Add creates a target for a plugin, and logs its address.
 func (s *Server) Add(p Plugin) *Target {
 	t := &Target{
 		server: s, id: newID(), plugin: p, engine: p.Engine, loading: p.Loads, done: make(chan struct{}), ended: make(chan struct{}),
@@ -122,13 +124,13 @@ func (s *Server) Add(p Plugin) *Target {
 	return t
 }
 
-// Address is where debuggers attach.
+// Address returns the WebSocket address for debuggers.
 func (t *Target) Address() string { return "ws://" + t.server.addr + "/" + t.id }
 
-// Link opens the tools of Chrome.
+// Link returns the link that opens Chrome DevTools.
 func (t *Target) Link() string { return devtools(t.server.addr, t.id) }
 
-// devtools is the link that opens the tools of Chrome for a target.
+// devtools returns the link that opens Chrome DevTools for a target.
 func devtools(host, id string) string {
 	return "devtools://devtools/bundled/js_app.html?ws=" + host + "/" + id
 }
@@ -146,7 +148,7 @@ func (t *Target) info(host string) map[string]string {
 	}
 }
 
-// Close ends all sessions and frees what the target holds of the engine, which the caller owns.
+// Close ends all sessions and frees the target's values of the engine, which the caller owns.
 func (t *Target) Close() {
 	t.server.mu.Lock()
 	t.server.targets = slices.DeleteFunc(t.server.targets, func(x *Target) bool { return x == t })
@@ -167,7 +169,7 @@ func (t *Target) Close() {
 	t.tasks.closed = true
 }
 
-// Ended is closed when nothing of a closed target runs any more.
+// Ended returns a channel that is closed when no code of a closed target runs any more.
 func (t *Target) Ended() <-chan struct{} { return t.ended }
 
 func (t *Target) disconnect() {
@@ -182,22 +184,23 @@ func (t *Target) disconnect() {
 	}
 }
 
-// Call tells that a function of the plugin is to be called, and waits until a debugger lets it run. The hold of its
-// clock is called when the debugger holds it, which can happen until leave is called; hold may be nil.
+// Call announces a call of a function of the plugin, and waits until a debugger permits it. hold
+// stops the call's clock; it is called when the debugger holds the call, which can happen until
+// leave is called; it may be nil.
 func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), err error) {
 	return t.admit(ctx, hold, nil, nil)
 }
 
-// Load is Call for the code that runs while the plugin is loaded, all of which counts as one call. The caller owns the
-// engine: meanwhile it serves what debuggers ask for.
+// Load is Call for the code that runs while the plugin is being loaded, all of which counts as one
+// call. The caller owns the engine: meanwhile it executes the commands of debuggers.
 func (t *Target) Load(ctx context.Context, hold func() func(), serve func()) (leave func(), err error) {
 	return t.admit(ctx, hold, t.tasks.poke, serve)
 }
 
-// Tasks tells who owns the engine and waits for something that there may be tasks for it.
+// Tasks signals the owner of an idle engine that there may be tasks for it.
 func (t *Target) Tasks() <-chan struct{} { return t.tasks.poke }
 
-// Serve does what debuggers ask for. The caller owns the engine.
+// Serve executes the commands of debuggers. The caller owns the engine.
 func (t *Target) Serve() { t.tasks.drain() }
 
 func (t *Target) admit(ctx context.Context, hold func() func(), tasks <-chan struct{}, serve func()) (leave func(), err error) {
@@ -254,10 +257,11 @@ func (t *Target) admit(ctx context.Context, hold func() func(), tasks <-chan str
 
 var errClosed = errors.New("the plugin is closed")
 
-// ErrRetired is the error of a call that had waited when the plugin was retired.
+// ErrRetired is the error of a call that was waiting when the plugin was retired.
 var ErrRetired = errors.New("the plugin goes away")
 
-// Retire lets everything run that waits or is paused, from now on, because the plugin goes away.
+// Retire releases everything that waits or is paused, now and later, because the plugin is being
+// removed.
 func (t *Target) Retire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,7 +274,7 @@ func (t *Target) Retire() {
 	}
 }
 
-// stop and start the clock; both are called with the lock of the target.
+// stop and start the clock; the caller holds the lock of the target.
 func (v *visit) stop() {
 	if v.hold != nil && v.release == nil {
 		v.release = v.hold()
@@ -284,8 +288,8 @@ func (v *visit) start() {
 	}
 }
 
-// letRun opens the gate for calls. Those that have waited stop at their first statement, so that whoever has attached
-// sees where they are.
+// letRun opens the gate for calls. Those that have waited pause at their first statement, so that
+// the debugger sees where they are.
 func (t *Target) letRun() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -305,8 +309,8 @@ func (t *Target) join(s *session) {
 	t.sessions[s] = struct{}{}
 }
 
-// leave forgets a session and what it has set. When it was the last one, the plugin goes on and later calls wait for
-// the next.
+// leave removes a session and its settings. After the last one, the plugin resumes and later calls
+// wait for the next session.
 func (t *Target) leave(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -334,14 +338,15 @@ func (t *Target) leave(s *session) {
 	})
 }
 
-// reset forgets what debuggers have set but for breakpoints; it is called with the lock of the target.
+// reset resets the settings of debuggers except breakpoints; the caller holds the lock of the
+// target.
 func (t *Target) reset() {
 	t.onException, t.inactive, t.skip, t.request, t.step = "none", false, false, "", step{}
 	t.blackbox = nil
 	t.calls.asyncDepth.Store(0)
 }
 
-// refresh finds out whether somebody wants to stop the plugin.
+// refresh updates active.
 func (t *Target) refresh() {
 	active := t.profiling && !t.retired
 	t.active.Store(active || t.sessions.wants(debuggerDomain) && !t.retired)
@@ -354,10 +359,10 @@ func (t *Target) broadcast(d domain, method string, params any) {
 	t.sessions.send(d, method, params)
 }
 
-// sessions are the debuggers that are attached. The lock of the target guards them.
+// sessions are the attached debuggers. The lock of the target guards them.
 type sessions map[*session]struct{}
 
-// send sends an event to those that have enabled a domain.
+// send sends an event to the sessions that have enabled a domain.
 func (l sessions) send(d domain, method string, params any) {
 	for s := range l {
 		if s.domains&d != 0 {
@@ -366,7 +371,7 @@ func (l sessions) send(d domain, method string, params any) {
 	}
 }
 
-// wants reports whether one has enabled a domain.
+// wants reports whether a session has enabled a domain.
 func (l sessions) wants(d domain) bool {
 	for s := range l {
 		if s.domains&d != 0 {
@@ -402,7 +407,7 @@ func (s *script) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Waiting is how many calls wait for a debugger.
+// Waiting returns the number of calls that wait for a debugger.
 func (t *Target) Waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

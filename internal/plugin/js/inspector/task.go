@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// tasks are what debuggers want to be done on the engine, by whoever owns it.
+// tasks are functions of debuggers for the owner of the engine to run.
 type tasks struct {
-	poke    chan struct{} // tells who is paused that there are tasks
-	wake    chan struct{} // tells the runner that there are tasks
+	poke    chan struct{} // signals tasks to a paused plugin
+	wake    chan struct{} // signals tasks to the runner
 	pending atomic.Bool
-	closed  bool // belongs to whoever owns the engine
+	closed  bool // used by the owner of the engine only
 
 	mu   sync.Mutex
 	list []func()
 }
 
-// add lets f run on the engine as soon as it can: at the next probe of code that runs, while paused, or when the engine is
-// free.
+// add schedules f to run on the engine as soon as possible: at the next probe of running code,
+// while paused, or when the engine is free.
 func (q *tasks) add(f func()) {
 	q.mu.Lock()
 	q.list = append(q.list, f)
@@ -33,7 +33,7 @@ func (q *tasks) add(f func()) {
 	}
 }
 
-// drain runs the tasks, by whoever owns the engine.
+// drain runs the tasks; the caller owns the engine.
 func (q *tasks) drain() {
 	for {
 		q.mu.Lock()

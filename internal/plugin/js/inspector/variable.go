@@ -8,10 +8,11 @@ import (
 	"example.org/app/internal/plugin/js/engine"
 )
 
-// maxAccessors bounds how many accessors are looked through, because code of a plugin might call a probe with a circle of them.
+// maxAccessors limits the search through accessors, because code of a plugin might call a probe
+// with a cycle of them.
 const maxAccessors = 10_000
 
-// variable finds the variable of a name that an accessor sees, if it is not a global one.
+// variable returns the variable of a name that an accessor covers, unless it is global.
 func (m *mirrors) variable(access engine.Value, name string) (v engine.Variable, ok bool) {
 	atom := m.engine.Atom(name)
 	defer m.engine.FreeAtom(atom)
@@ -23,7 +24,7 @@ func (m *mirrors) variable(access engine.Value, name string) (v engine.Variable,
 		if v, ok = c.Find(atom); ok {
 			return v, !v.Global
 		}
-		// One that evaluates has the variables of all scopes.
+		// One that evaluates code has the variables of all scopes.
 		last, outer, found := c.Last()
 		if evaluates(c) || !found || !isAccessor(m.engine.AtomText(last)) {
 			break
@@ -33,16 +34,16 @@ func (m *mirrors) variable(access engine.Value, name string) (v engine.Variable,
 	return v, false
 }
 
-// evaluates reports whether an accessor evaluates what it is called with.
+// evaluates reports whether an accessor evaluates its argument.
 func evaluates(c engine.Closure) bool { return c.Parameters() > 0 }
 
-// isAccessor reports whether a variable holds an accessor.
+// isAccessor reports whether a variable contains an accessor.
 func isAccessor(name string) bool {
 	number, ok := strings.CutPrefix(name, ownName)
 	return ok && number != "" && number[0] >= '0' && number[0] <= '9'
 }
 
-// look evaluates code where a call is.
+// look evaluates code at the position of a call.
 func (m *mirrors) look(n *entry, code string) engine.Value {
 	text := m.engine.String(code)
 	defer m.engine.Free(text)
@@ -62,7 +63,7 @@ func (m *mirrors) look(n *entry, code string) engine.Value {
 	return m.engine.Call(m.helpers["look"], engine.Undefined, n.access, text)
 }
 
-// assign writes a variable that an accessor sees, or a global one.
+// assign assigns a variable that an accessor covers, or a global one.
 func (m *mirrors) assign(access engine.Value, name string, x engine.Value) engine.Value {
 	helper := "assign"
 	if v, ok := m.variable(access, name); ok {
@@ -82,7 +83,8 @@ func (m *mirrors) assign(access engine.Value, name string, x engine.Value) engin
 	return m.engine.Call(m.helpers[helper], engine.Undefined, text, x)
 }
 
-// readVariable and writeVariable are what remote.js asks for: the first returns an array with the value, undefined if there is none.
+// readVariable and writeVariable are called by remote.js: the first returns an array with the
+// value, undefined if there is none.
 func (m *mirrors) readVariable(_ engine.Value, args []engine.Value) (engine.Value, error) {
 	name, _ := m.engine.Text(args[1])
 	v, ok := m.variable(args[0], name)

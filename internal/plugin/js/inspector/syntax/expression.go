@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// expression parses expressions with commas between them.
+// expression parses expressions separated by commas.
 func (p *parser) expression() *Node { return p.sequence(true) }
 
-// expressionWithout parses the head of a loop, in which the operator in is none.
+// expressionWithout parses the head of a loop, in which in is not an operator.
 func (p *parser) expressionWithout() *Node { return p.sequence(false) }
 
 func (p *parser) sequence(in bool) *Node {
@@ -26,7 +26,7 @@ func (p *parser) sequence(in bool) *Node {
 	return p.finish(s)
 }
 
-// assignments are the operators that assign.
+// assignments are the assignment operators.
 var assignments = map[string]bool{
 	"=": true, "+=": true, "-=": true, "*=": true, "/=": true, "%=": true, "**=": true, "<<=": true, ">>=": true, ">>>=": true, "&=": true, "|=": true, "^=": true,
 	"&&=": true, "||=": true, "??=": true,
@@ -60,7 +60,7 @@ func (p *parser) assignment(in bool) *Node {
 	switch n.Kind {
 	case Identifier, Member, ObjectPattern, ArrayPattern:
 	default:
-		// A call is refused only when it runs.
+		// A call is rejected only when it runs.
 		p.fail("what cannot be assigned to")
 	}
 	p.next()
@@ -80,7 +80,8 @@ func (p *parser) yield(in bool) *Node {
 	return p.finish(n)
 }
 
-// arrowOfName parses an arrow function whose parameter has no parentheses, and returns nil if there is none.
+// arrowOfName parses an arrow function whose parameter has no parentheses; it returns nil if there
+// is none.
 func (p *parser) arrowOfName(in bool) *Node {
 	if p.kind != tokenName || reserved[p.text] {
 		return nil
@@ -173,7 +174,7 @@ func (p *parser) unary(in bool) *Node {
 		p.next()
 		return p.finish(p.node(Node{Kind: Other, Start: start, A: p.unary(in)}))
 	case p.kind == tokenPrivate:
-		// It stands before in.
+		// It precedes in.
 		p.next()
 		if !p.isWord("in") || !in {
 			p.fail("a private name alone")
@@ -188,7 +189,7 @@ func (p *parser) unary(in bool) *Node {
 	return e
 }
 
-// subscripts parses members and calls of an expression.
+// subscripts parses member accesses and calls of an expression.
 func (p *parser) subscripts(start int, n *Node, calls bool) *Node {
 	if n.Kind == Function && n.Has(Arrow) && !n.Has(parenthesised) {
 		return n
@@ -262,7 +263,7 @@ func (p *parser) arguments() (list []*Node) {
 	return list
 }
 
-// spreadOr parses an expression without commas, or one that is spread.
+// spreadOr parses an expression without commas, or a spread element.
 func (p *parser) spreadOr() *Node {
 	start := p.start
 	if !p.eat("...") {
@@ -271,7 +272,8 @@ func (p *parser) spreadOr() *Node {
 	return p.finish(p.node(Node{Kind: Spread, Start: start, A: p.assignment(true)}))
 }
 
-// asyncArrow parses the call of a function async, which it completes, or the arrow function that it turns out to be.
+// asyncArrow parses the call of a function named async, which it completes, or an async arrow
+// function.
 func (p *parser) asyncArrow(start int, call *Node) *Node {
 	call.List = p.arguments()
 	if p.is("=>") && !p.newline {
@@ -293,7 +295,7 @@ func (p *parser) template() *Node {
 		if !p.is("}") {
 			p.fail("expected }")
 		}
-		p.pos = p.end // The template goes on behind the brace.
+		p.pos = p.end // The template continues after the brace.
 	}
 	p.next()
 	return p.finish(n)
@@ -469,7 +471,8 @@ func (p *parser) property() *Node {
 	return p.finish(n)
 }
 
-// parentheses parses an expression in parentheses, or an arrow function whose parameters they are around.
+// parentheses parses an expression in parentheses, or an arrow function with parameters in
+// parentheses.
 func (p *parser) parentheses() *Node {
 	start := p.start
 	p.next()
@@ -507,7 +510,7 @@ func (p *parser) parentheses() *Node {
 	return n
 }
 
-// toPattern makes a pattern of an expression that is assigned to or is a parameter.
+// toPattern converts an expression that is an assignment target or a parameter to a pattern.
 func (p *parser) toPattern(n *Node) *Node {
 	if n == nil {
 		return nil

@@ -15,7 +15,7 @@ func (p *parser) functionBody(leave func()) *Node {
 	return p.finish(n)
 }
 
-// function parses a function from its word on.
+// function parses a function from its keyword on.
 func (p *parser) function(n *Node, flags Flag) *Node {
 	n.Kind = Function
 	p.expectWord("function")
@@ -39,7 +39,7 @@ func (p *parser) function(n *Node, flags Flag) *Node {
 	return n
 }
 
-// parameters parses the parameters and the body of a function that is no arrow function.
+// parameters parses the parameters and the body of a function other than an arrow function.
 func (p *parser) parameters(n *Node, flags Flag) {
 	leave := p.enter(flags)
 	p.expect("(")
@@ -85,7 +85,7 @@ func (p *parser) class(n *Node, flags Flag) *Node {
 	return p.finish(n)
 }
 
-// endsKey reports whether a token shows that the word before it is a key, not a modifier.
+// endsKey reports whether a token shows that the preceding word is a key, not a modifier.
 func endsKey(l lexer) bool {
 	return l.kind == tokenEnd || l.kind == tokenPunctuator && (l.text == "(" || l.text == "=" || l.text == ";" || l.text == "}" || l.text == "," || l.text == ":")
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A tokenKind is what a token is. Punctuation is told apart by its text.
+// A tokenKind is the kind of a token. Punctuators are distinguished by their text.
 type tokenKind uint8
 
 const (
@@ -19,22 +19,23 @@ const (
 	tokenPrivate
 	tokenNumber
 	tokenString
-	tokenTemplate // A template or a part of one, whose begin was read; the parser reads on.
+	tokenTemplate // A template or a part of one, after its start; the parser reads the rest.
 	tokenPunctuator
 )
 
-// A lexer reads one token after the other. Whether a slash begins a regular expression is known to the parser alone.
+// A lexer reads tokens. Only the parser knows whether a slash begins a regular expression.
 type lexer struct {
 	source string
 	module bool
 	pos    int
 
-	// The present token: escaped tells that a name has an escape sequence, newline that a line ends before it.
+	// The current token: escaped is true if a name contains an escape sequence, newline if a line
+	// ends before it.
 	kind             tokenKind
 	text             string
 	start, end       int
 	escaped, newline bool
-	// lastEnd is where the token before ends.
+	// lastEnd is the end of the previous token.
 	lastEnd int
 }
 
@@ -384,7 +385,7 @@ func (l *lexer) template() (ended bool) {
 	return false
 }
 
-// punctuators are those with more than one character, the longest first.
+// punctuators are those with several characters, the longest first.
 var punctuators = func() (by [128][]string) {
 	for _, p := range []string{
 		">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=",

@@ -2,13 +2,13 @@
 
 package syntax
 
-// A parser builds the tree from tokens.
+// A parser builds a tree from tokens.
 type parser struct {
 	tokens
 	arena
 }
 
-// An arena holds nodes that are free. They are allocated many at a time.
+// An arena contains free nodes, which are allocated in batches.
 type arena []Node
 
 // node returns a copy of a node.
@@ -30,7 +30,8 @@ func (p *parser) identifier() *Node {
 	return p.finish(n)
 }
 
-// statement parses a statement or, where one may be, a declaration; top tells that it is one of the program itself.
+// statement parses a statement or, where permitted, a declaration; top is true at the top level of
+// the program.
 func (p *parser) statement(top bool) *Node {
 	p.deeper()
 	defer p.shallower()
@@ -150,7 +151,8 @@ func (p *parser) statement(top bool) *Node {
 	return p.expressionStatement(n)
 }
 
-// single parses a statement where no declaration may be. Those that scripts may have there nevertheless are refused as well.
+// single parses a statement where no declaration is permitted. Those that scripts may nevertheless
+// contain there are rejected as well.
 func (p *parser) single() *Node {
 	if p.isWord("let") || p.isWord("const") || p.isWord("class") || p.isWord("function") {
 		p.fail("a declaration where only a statement may be")
@@ -194,7 +196,7 @@ func (p *parser) variableStatement(n *Node) *Node {
 	return p.finish(n)
 }
 
-// variables parses declarations without their end; in is whether the operator in is one.
+// variables parses declarations without their end; in is true if in is an operator.
 func (p *parser) variables(n *Node, in bool) {
 	n.Kind = Variables
 	if p.text == "var" {
@@ -215,7 +217,7 @@ func (p *parser) variables(n *Node, in bool) {
 	p.finish(n)
 }
 
-// target parses what a declaration or a parameter binds.
+// target parses the binding target of a declaration or a parameter.
 func (p *parser) target() *Node {
 	p.deeper()
 	defer p.shallower()
@@ -251,7 +253,7 @@ func (p *parser) target() *Node {
 	return p.identifier()
 }
 
-// element parses a target with a default, or a rest.
+// element parses a target with a default, or a rest element.
 func (p *parser) element() *Node {
 	n := p.node(Node{Start: p.start})
 	if p.eat("...") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package syntax parses scripts and modules of ECMAScript 2022 into trees, as far as a debugger needs them: statements, functions,
-// classes, names and where they are. It does not report all errors: what it takes for valid may be refused by an engine.
+// Package syntax parses ECMAScript 2022 scripts and modules into trees with what a debugger needs:
+// statements, functions, classes, names and their positions. It does not report all errors: an
+// engine may reject sources that it accepts.
 package syntax
 
 import (
@@ -9,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is what a node is.
+// A Kind is the kind of a node.
 type Kind uint8
 
-// The kinds. What A to D, List and Name are stands beside each; what is not named is nil.
+// The kinds, each with the meaning of A to D, List and Name. Fields that are not mentioned are nil.
 const (
-	Other       Kind = iota // A, B, List: any expression without meaning of its own
+	Other       Kind = iota // A, B, List: any other expression
 	Identifier              // Name
 	Literal                 // nothing
 	Object                  // List: Property, Spread
@@ -55,10 +56,10 @@ const (
 	Debugger    // nothing
 	Variables   // List: Declarator
 	Declarator  // A: target; B: value
-	Import      // List: Identifier of each name that is declared
-	Export      // A: declaration; without one there are only names
+	Import      // List: Identifier of each declared name
+	Export      // A: declaration; nil if there are only names
 	ExportAll   // nothing
-	ExportValue // A: declaration or expression that is the default
+	ExportValue // A: declaration or expression of the default export
 	Program     // List: statements
 )
 
@@ -67,41 +68,42 @@ type Flag uint16
 
 // The flags.
 const (
-	// Async and Generator are of functions; Async is of for-of loops with await as well.
+	// Async and Generator are set on functions; Async also on for-await loops.
 	Async Flag = 1 << iota
 	Generator
-	// Arrow is of functions, and Declared of functions and classes that are declarations.
+	// Arrow is set on functions, and Declared on functions and classes that are declarations.
 	Arrow
 	Declared
-	// Computed is of members, properties and keys, and Private of keys with a private name.
+	// Computed is set on members, properties and keys, and Private on keys with a private name.
 	Computed
 	Private
-	// Getter, Setter and Constructor are of methods; Getter and Setter also of properties.
+	// Getter, Setter and Constructor are set on methods; Getter and Setter also on properties.
 	Getter
 	Setter
 	Constructor
-	// Directive is of expression statements in the prologue of a function or program.
+	// Directive is set on expression statements in the prologue of a function or program.
 	Directive
-	// Var is of variables that belong to the function.
+	// Var is set on variables that belong to the function.
 	Var
-	// shorthand is of properties that are only a name, initialised of those with a default, which only patterns have.
+	// shorthand is set on properties that are only a name, initialised on those with a default,
+	// which only patterns have.
 	shorthand
 	initialised
-	// parenthesised is of expressions in parentheses.
+	// parenthesised is set on expressions in parentheses.
 	parenthesised
-	// text is of literals that are strings.
+	// text is set on string literals.
 	text
-	// nameless is of declarations that need no name, because they are exported as default.
+	// nameless is set on declarations that need no name, because they are the default export.
 	nameless
 )
 
-// A Node is a part of a program. Its kind says what the other fields are.
+// A Node is a node of the tree. Its kind determines the meaning of the other fields.
 type Node struct {
 	Kind  Kind
 	Flags Flag
-	// Start and End are offsets in bytes.
+	// Start and End are byte offsets.
 	Start, End int
-	// Body is where the body of a class begins, and where the arrow of an arrow function ends.
+	// Body is the start of a class body, or the end of the arrow of an arrow function.
 	Body       int
 	Name       string
 	A, B, C, D *Node
@@ -111,7 +113,7 @@ type Node struct {
 // Has reports whether a flag is set.
 func (n *Node) Has(f Flag) bool { return n.Flags&f != 0 }
 
-// Children calls a function with each child, in the order of the source.
+// Children calls each with each child, in source order.
 func (n *Node) Children(each func(*Node)) {
 	call := func(c *Node) {
 		if c != nil {
@@ -139,13 +141,13 @@ func (n *Node) Children(each func(*Node)) {
 	call(n.D)
 }
 
-// A syntaxError is what parsing panics with.
+// A syntaxError is the panic value of the parser.
 type syntaxError struct {
 	at   int
 	text string
 }
 
-// Parse parses a script or a module. A source that is not text in UTF-8 is refused.
+// Parse parses a script or a module. A source that is not valid UTF-8 is rejected.
 func Parse(source string, module bool) (program *Node, err error) {
 	if !utf8.ValidString(source) {
 		return nil, fmt.Errorf("parse: the source is not valid UTF-8")

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// tokens reads a source for the parser: it compares tokens with what the grammar expects, and knows in which function
-// it is, because that decides whether a word is an operator or a name.
+// tokens reads a source for the parser: it compares tokens with the grammar, and knows the current
+// function, which decides whether a word is an operator or a name.
 type tokens struct {
 	lexer
-	// What holds in the present function: whether await and yield are operators.
+	// Whether await and yield are operators in the current function.
 	canAwait, canYield bool
-	// inFunction tells that return is allowed.
+	// inFunction is true if return is permitted.
 	inFunction bool
 	depth      int
 }
 
-// is reports whether the present token is a punctuator.
+// is reports whether the current token is a punctuator.
 func (t *tokens) is(text string) bool { return t.kind == tokenPunctuator && t.text == text }
 
-// isWord reports whether the present token is a word without escape sequences.
+// isWord reports whether the current token is a word without escape sequences.
 func (t *tokens) isWord(text string) bool {
 	return t.kind == tokenName && t.text == text && !t.escaped
 }
@@ -54,7 +54,7 @@ func (t *tokens) expectWord(text string) {
 	}
 }
 
-// semicolon ends a statement.
+// semicolon parses the end of a statement.
 func (t *tokens) semicolon() {
 	if !t.eat(";") && !t.canEnd() {
 		t.fail("expected ;")
@@ -63,14 +63,14 @@ func (t *tokens) semicolon() {
 
 func (t *tokens) canEnd() bool { return t.kind == tokenEnd || t.is("}") || t.newline }
 
-// peek returns what the next token is, without moving to it.
+// peek returns the next token without advancing.
 func (t *tokens) peek() lexer {
 	l := t.lexer
 	l.next()
 	return l
 }
 
-// reserved are the words that are no identifiers.
+// reserved are the words that are not identifiers.
 var reserved = map[string]bool{
 	"break": true, "case": true, "catch": true, "class": true, "const": true, "continue": true, "debugger": true, "default": true, "delete": true, "do": true, "else": true,
 	"enum": true, "export": true, "extends": true, "false": true, "finally": true, "for": true, "function": true, "if": true, "import": true, "in": true, "instanceof": true,
@@ -78,7 +78,7 @@ var reserved = map[string]bool{
 	"while": true, "with": true,
 }
 
-// isIdentifier reports whether the present token can be an identifier here.
+// isIdentifier reports whether the current token can be an identifier here.
 func (t *tokens) isIdentifier() bool {
 	if t.kind != tokenName || reserved[t.text] {
 		return false
@@ -86,14 +86,15 @@ func (t *tokens) isIdentifier() bool {
 	return (t.text != "await" || !t.canAwait && !t.module) && (t.text != "yield" || !t.canYield && !t.module)
 }
 
-// enter begins a function. The function that it returns must be called before the token after the function is read.
+// enter enters a function. The function that it returns must be called before the token after the
+// function is read.
 func (t *tokens) enter(flags Flag) (leave func()) {
 	canAwait, canYield, inFunction := t.canAwait, t.canYield, t.inFunction
 	t.canAwait, t.canYield, t.inFunction = flags&Async != 0, flags&Generator != 0, true
 	return func() { t.canAwait, t.canYield, t.inFunction = canAwait, canYield, inFunction }
 }
 
-// moduleName parses a name of an export, which may be any word or a string.
+// moduleName parses an export name, which may be any word or a string.
 func (t *tokens) moduleName() {
 	if t.kind != tokenName && t.kind != tokenString {
 		t.fail("expected a name")
@@ -109,7 +110,7 @@ func (t *tokens) from() {
 	t.next()
 }
 
-// modifiers reads what stands before the key of a method: async and an asterisk.
+// modifiers parses the modifiers before the key of a method: async and an asterisk.
 func (t *tokens) modifiers() (flags Flag) {
 	if t.isWord("async") {
 		if next := t.peek(); !endsKey(next) && !next.newline {
@@ -123,7 +124,7 @@ func (t *tokens) modifiers() (flags Flag) {
 	return flags
 }
 
-// precedence is that of operators between two expressions; 0 is no operator.
+// precedence returns the precedence of a binary operator; 0 if the token is none.
 func (t *tokens) precedence(in bool) int {
 	if t.kind == tokenName && !t.escaped {
 		switch t.text {
@@ -168,7 +169,8 @@ func (t *tokens) precedence(in bool) int {
 	return 0
 }
 
-// numberName is the name of a key that is a number, as the engine shows it. Those of other kinds and sizes than usual are refused.
+// numberName returns the name of a numeric key, as the engine formats it. Unusual kinds and sizes
+// are rejected.
 func (t *tokens) numberName() string {
 	digits := strings.ReplaceAll(t.text, "_", "")
 	if u, err := strconv.ParseUint(digits, 0, 53); err == nil && (digits == "0" || digits[0] != '0' || digits[1] > '9') {
@@ -181,13 +183,13 @@ func (t *tokens) numberName() string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// finish ends a node after the token before.
+// finish ends a node at the end of the previous token.
 func (t *tokens) finish(n *Node) *Node {
 	n.End = t.lastEnd
 	return n
 }
 
-// maxDepth bounds how deeply expressions and statements are nested.
+// maxDepth is the maximum nesting of expressions and statements.
 const maxDepth = 1500
 
 func (t *tokens) deeper() {
