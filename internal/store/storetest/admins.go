@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// date has more digits than are stored, and another zone.
+// date has more digits than are stored, and a different time zone.
 var date = time.Date(2024, 5, 6, 7, 8, 9, 123_456_789, time.FixedZone("", 3*3600))
 
 var storedDate = time.Date(2024, 5, 6, 4, 8, 9, 123_000_000, time.UTC)
@@ -112,7 +112,7 @@ func testAdminFilter(t *testing.T, db *store.DB) {
 			return err
 		})
 	}
-	// A filter by one role must not hide the other roles of what it finds.
+	// A filter by one role must not hide the other roles of the results.
 	if found := findAdmins(t, db, store.AdminFilter{RoleIDs: []int64{10}}, store.Page{}); len(found[0].RoleIDs) != 2 {
 		t.Errorf("roles are %v", found[0].RoleIDs)
 	}

@@ -13,14 +13,14 @@ import (
 	"example.org/app/internal/store"
 )
 
-// blocklist is a blocklist of a database, with what a test does to it.
+// blocklist is a blocklist of a database with the operations under test.
 type blocklist[K store.Key] struct {
 	store.Blocklist[K]
 	t  *testing.T
 	db *store.DB
 }
 
-// blockTime is when the tests of blocklists happen.
+// blockTime is the base time of the tests of blocklists.
 var blockTime = time.UnixMilli(1_700_000_000_000).UTC()
 
 func blockEnd(minutes int) time.Time { return blockTime.Add(time.Duration(minutes) * time.Minute) }
@@ -57,7 +57,7 @@ func (b blocklist[K]) sweep(before time.Time, limit int, want int64) {
 	})
 }
 
-// want compares what Find and Count say of the moment now: keys and the minutes until their ends.
+// want compares the results of Find and Count at a time: keys and the minutes until they expire.
 func (b blocklist[K]) want(now time.Time, keys []K, page store.Page, want string) {
 	b.t.Helper()
 	read(b.t, b.db, func(ctx context.Context, r store.Reader) error {
@@ -95,7 +95,7 @@ func (b blocklist[K]) wantState(want store.BlocklistState) {
 	wantRevision(b.t, b.db, b.Revision(), want.Revision)
 }
 
-// changes reads all rows after a number in small parts.
+// changes reads all rows after a number in small pages.
 func (b blocklist[K]) changes(after int64) []string {
 	b.t.Helper()
 	got := []string{}
@@ -120,7 +120,7 @@ func testBlocklists(t *testing.T, db *store.DB) {
 	})
 }
 
-// testBlocklist takes four keys in their order.
+// testBlocklist takes four keys in ascending order.
 func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 	text := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	all := store.Page{}
@@ -137,7 +137,7 @@ func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 	b.want(blockTime, []K{}, all, "")
 	b.want(blockEnd(10), nil, all, text("%v:20 ", k3))
 
-	// A block replaces another; one that extends does so only when it lasts longer.
+	// A block replaces another; an extension does so only if it lasts longer.
 	b.put(blockEnd(5), false, k3)
 	b.put(blockEnd(7), true, k1, k3)
 	b.want(blockTime, nil, all, text("%v:10 %v:10 %v:7 ", k1, k2, k3))
@@ -149,7 +149,7 @@ func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 		b.t.Errorf("later changes (-want +got):\n%s", diff)
 	}
 
-	// A lifted block is seen as a change, once.
+	// A removed block appears once as a change.
 	b.delete(blockEnd(1), 1, k2, k4)
 	b.delete(blockEnd(1), 0, k2, k4)
 	b.delete(blockEnd(1), 0)
@@ -158,7 +158,7 @@ func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 		b.t.Errorf("changes by a deletion (-want +got):\n%s", diff)
 	}
 
-	// What ended or was lifted long ago is swept, the rest is not.
+	// Blocks that expired or were removed long ago are swept, the rest is kept.
 	b.sweep(blockTime, 10, 0)
 	b.sweep(blockEnd(1), 10, 1)
 	b.wantState(store.BlocklistState{Revision: 5, Swept: 5})
@@ -166,7 +166,7 @@ func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 	b.wantState(store.BlocklistState{Revision: 5, Swept: 5})
 	b.want(blockTime, nil, all, text("%v:10 ", k1))
 
-	// An emptied list is empty at once, whatever is left of it.
+	// A cleared list is empty immediately, whatever rows remain.
 	b.put(blockEnd(30), false, k2, k3)
 	b.clear()
 	b.wantState(store.BlocklistState{Revision: 7, Cleared: 7, Swept: 5})
@@ -186,7 +186,7 @@ func testBlocklist[K store.Key](b blocklist[K], k1, k2, k3, k4 K) {
 	b.wantState(store.BlocklistState{Revision: 9, Cleared: 7, Swept: 9})
 }
 
-// testBlocklistOrder proves that a reader who has seen a number has seen all smaller ones.
+// testBlocklistOrder proves that a reader who has seen a number has seen all lower ones.
 func testBlocklistOrder(t *testing.T, db *store.DB) {
 	const writers, each = 8, 10
 	b := blocklist[int64]{store.BlockedUsers, t, db}

@@ -17,14 +17,15 @@ import (
 	"example.org/app/test/need"
 )
 
-// A Bouncer is a PgBouncer before a PostgreSQL server, configured as docs/deployment.md says.
+// A Bouncer is a PgBouncer in front of a PostgreSQL server, configured as in docs/deployment.md.
 type Bouncer struct {
 	bouncer *pgserver.Bouncer
 	runs    bool
 }
 
-// StartBouncer starts a PgBouncer before the server of a URL, for all of its databases. Its configuration is that of the
-// documentation with other addresses and changes, which are pairs of an old and a new text.
+// StartBouncer starts a PgBouncer for all databases of a URL's server. Its configuration is that of
+// the documentation with other addresses and the given changes, which are pairs of an old and a new
+// text.
 func StartBouncer(t testing.TB, server string, changes ...string) *Bouncer {
 	t.Helper()
 	to, err := url.Parse(server)
@@ -89,7 +90,7 @@ func (b *Bouncer) Stop(t testing.TB) {
 	}
 }
 
-// documented returns the block of a kind in what the documentation says of PgBouncer.
+// documented returns the code block of a kind from the documentation's section on PgBouncer.
 func documented(t testing.TB, kind string) string {
 	t.Helper()
 	text, err := docs.Files.ReadFile("deployment.md")
@@ -105,7 +106,8 @@ func documented(t testing.TB, kind string) string {
 	return block
 }
 
-// URL returns where the database of a URL is through PgBouncer, which keeps no connection to it after the test.
+// URL returns the URL of a database through PgBouncer, which keeps no connection to it after the
+// test.
 func (b *Bouncer) URL(t testing.TB, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)

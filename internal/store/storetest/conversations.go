@@ -58,7 +58,7 @@ func testConversations(t *testing.T, db *store.DB) {
 		return store.PrivateConversation{PrivateConversationKey: privateKey{OwnerID: owner, TargetID: target}, ReadDate: messageAt(minutes)}
 	}
 
-	// Dates move on, and back only if they may.
+	// Dates increase, and decrease only if allowed.
 	put(5, false, 0)
 	put(5, false, 3, privateKey{OwnerID: 1, TargetID: 2}, privateKey{OwnerID: 2, TargetID: 1}, privateKey{OwnerID: 1, TargetID: math.MaxInt64})
 	put(5, false, 0, privateKey{OwnerID: 1, TargetID: 2})
@@ -70,7 +70,7 @@ func testConversations(t *testing.T, db *store.DB) {
 	putGroup(8, false, 0, memberKey{GroupID: 2, UserID: 3})
 	putGroup(8, true, 1, memberKey{GroupID: 2, UserID: 3})
 
-	// What two parts of a filter select is found once.
+	// A result that two parts of a filter select is returned once.
 	f := store.PrivateConversationFilter{Keys: []privateKey{{OwnerID: 1, TargetID: 2}, {OwnerID: 3, TargetID: 1}, {OwnerID: 9, TargetID: 9}}, OwnerIDs: []int64{1, 4}}
 	want(f, []int64{1, 2, 3},
 		[]store.PrivateConversation{private(1, 2, 6), private(1, math.MaxInt64, 5), private(3, 1, 6), private(4, 1, 4)},
@@ -91,7 +91,7 @@ func testConversations(t *testing.T, db *store.DB) {
 		[]store.GroupConversation{{GroupID: 2, ReadDates: map[int64]time.Time{3: messageAt(8)}}})
 }
 
-// testReadDateRace proves that the latest of many dates stays.
+// testReadDateRace proves that the latest of many concurrent dates wins.
 func testReadDateRace(t *testing.T, db *store.DB) {
 	const writers, each = 8, 10
 	keys := []privateKey{{OwnerID: 1, TargetID: 2}, {OwnerID: 1, TargetID: 3}}

@@ -17,21 +17,21 @@ import (
 	"time"
 )
 
-// A Cutter stands between a store and PostgreSQL and can cut connections while they commit, before PostgreSQL hears of it or
-// after it has answered.
+// A Cutter is a proxy between a store and PostgreSQL that can cut connections while they commit,
+// before PostgreSQL receives the commit or after it has responded.
 type Cutter struct {
 	url      string
 	server   string
 	listener net.Listener
 	group    sync.WaitGroup
-	// before and after are how many commits are still to be cut.
+	// before and after are the numbers of commits still to cut.
 	before, after atomic.Int32
-	// commit is the name under which COMMIT was prepared; nil is none.
+	// commit is the name of the prepared COMMIT; nil if there is none.
 	commit atomic.Pointer[[]byte]
 	trips  atomic.Int64
 }
 
-// NewCutter starts a Cutter before the server of a URL, which must be reached at a Unix socket.
+// NewCutter starts a Cutter for the server of a URL, which must use a Unix socket.
 func NewCutter(t testing.TB, database string) *Cutter {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -61,19 +61,20 @@ func NewCutter(t testing.TB, database string) *Cutter {
 // URL returns the URL of the database through the Cutter.
 func (c *Cutter) URL() string { return c.url }
 
-// Trips returns how often a client has sent something and waited for the answer.
+// Trips returns the number of round trips of clients.
 func (c *Cutter) Trips() int64 { return c.trips.Load() }
 
-// CutBefore cuts the next n connections that commit before PostgreSQL hears of the commit.
+// CutBefore cuts the next n committing connections before PostgreSQL receives the commit.
 func (c *Cutter) CutBefore(n int32) { c.before.Store(n) }
 
-// CutAfter cuts the next n connections that commit after PostgreSQL has answered and before the store hears of it.
+// CutAfter cuts the next n committing connections after PostgreSQL has responded and before the
+// store receives the response.
 func (c *Cutter) CutAfter(n int32) { c.after.Store(n) }
 
-// preparesCommit is a COMMIT that is prepared, after its name.
+// preparesCommit matches a prepared COMMIT and its name.
 var preparesCommit = regexp.MustCompile(`([a-z0-9_]+)\x00COMMIT\x00`)
 
-// commits reports whether a part commits, by name if it was prepared before.
+// commits reports whether a part contains a commit, by name if it was prepared earlier.
 func (c *Cutter) commits(part []byte) bool {
 	if found := preparesCommit.FindSubmatch(part); found != nil {
 		c.commit.Store(new(bytes.Clone(found[1])))
@@ -134,7 +135,7 @@ func (c *Cutter) accept() {
 	}
 }
 
-// relay copies what one side says to the other until a part is not allowed.
+// relay copies from one side to the other until allow rejects a part.
 func relay(from, to net.Conn, allow func(part []byte) bool) {
 	buffer := make([]byte, 64<<10)
 	for {

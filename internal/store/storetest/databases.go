@@ -54,15 +54,15 @@ func PostgreSQLURL(t testing.TB) string {
 	return databaseURL(name)
 }
 
-// migrated are the databases with the newest schema.
+// migrated is the pool of databases with the newest schema.
 var migrated pool
 
-// A pool lends databases with the newest schema. A database takes hundreds of files, which are made and removed slowly, so one
-// whose test has changed nothing but rows is emptied and lent again.
+// A pool reuses databases with the newest schema. A database consists of hundreds of files, which
+// are slow to create and remove, so one whose test has changed only rows is cleared and reused.
 type pool struct {
 	mu sync.Mutex
-	// template is the database that the others are copies of, shape what it looks like, and reset the statements that
-	// empty a copy.
+	// template is the database that the others are copied from, shape its fingerprint, and reset
+	// the statements that clear a copy.
 	template, shape, reset string
 	free                   []string
 }
@@ -76,7 +76,7 @@ func (p *pool) take() (string, error) {
 	return name, err
 }
 
-// takeFree returns a database that a test has given back, or "" if there is none. There is a template then.
+// takeFree returns a free database, or "" if there is none. The template exists then.
 func (p *pool) takeFree() (name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,8 @@ func (p *pool) takeFree() (name string, err error) {
 	return "", nil
 }
 
-// makeTemplate migrates one database, which is faster than migrating each. The lock is held.
+// makeTemplate migrates one database, which is faster than migrating each. The caller holds the
+// lock.
 func (p *pool) makeTemplate() error {
 	name, err := createDatabase("template0")
 	if err != nil {
@@ -117,7 +118,7 @@ func (p *pool) makeTemplate() error {
 		return err
 	}
 	var reset, rows strings.Builder
-	reset.WriteString("SET session_replication_role = replica;") // So that the order of the tables does not matter.
+	reset.WriteString("SET session_replication_role = replica;") // The order of the tables does not matter then.
 	for _, table := range tables {
 		var has bool
 		if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+table+")").Scan(&has); err != nil {
@@ -130,7 +131,8 @@ func (p *pool) makeTemplate() error {
 		}
 	}
 	reset.WriteString("SELECT setval(s.oid, 1, false) FROM pg_class AS s WHERE s.relnamespace = 'public'::regnamespace AND s.relkind = 'S'")
-	// Rows that came with the schema, columns, rules and statistics must be those of the template, and few pages in use.
+	// Rows of the schema, columns, rules and statistics must be those of the template, and few
+	// pages in use.
 	shape := "SELECT (SELECT concat_ws(',', count(*), max(oid::bigint), sum(relnatts), sum(relchecks)) FROM pg_class)"
 	for _, catalog := range []string{"pg_attribute", "pg_constraint", "pg_index", "pg_trigger", "pg_proc", "pg_statistic", "pg_db_role_setting"} {
 		shape += " || '/' || (SELECT count(*) FROM " + catalog + ")"
@@ -145,7 +147,7 @@ func (p *pool) makeTemplate() error {
 	return nil
 }
 
-// giveBack empties a database for the next test, or drops it if that cannot be done.
+// giveBack clears a database for the next test, or drops it if that fails.
 func (p *pool) giveBack(name string) error {
 	if !p.empty(name) {
 		return drop(name)
@@ -156,7 +158,7 @@ func (p *pool) giveBack(name string) error {
 	return nil
 }
 
-// empty removes all rows of a database and reports whether it is like a new one then.
+// empty deletes all rows of a database and reports whether it is like a new one.
 func (p *pool) empty(name string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -165,7 +167,7 @@ func (p *pool) empty(name string) bool {
 		return false // The test may have stopped the server or dropped the database.
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	// Connections that the test has closed are gone soon; whoever stays may write later.
+	// Connections that the test has closed end soon; any others may write later.
 	var alone, alike bool
 	for deadline := time.Now().Add(time.Second); !alone && time.Now().Before(deadline); {
 		err := conn.QueryRow(ctx, "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").Scan(&alone)
@@ -183,7 +185,8 @@ func (p *pool) empty(name string) bool {
 	return err == nil
 }
 
-// dropDatabases leaves nothing behind on a server that lives on. A private one is removed with all databases.
+// dropDatabases drops the databases on a server that outlives the tests. A private one is removed
+// with all databases.
 func dropDatabases() error {
 	if hasPrivateServer() {
 		return nil
@@ -211,7 +214,7 @@ func databaseURL(name string) string {
 	return own.String()
 }
 
-// administer runs one statement on the server's own database.
+// administer runs a statement in the server's default database.
 func administer(statement string) error {
 	base, err := serverURL()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// TestMigratedURL wants databases without rows of other tests, and none again whose schema, own rows or statistics a test changed.
+// TestMigratedURL checks that databases contain no rows of other tests, and that those whose
+// schema, default rows or statistics a test changed are not reused.
 func TestMigratedURL(t *testing.T) {
 	const insert = "INSERT INTO admin_role (id, name, rank, creation_date) VALUES (7, 'n', 0, 0)"
 	var last string

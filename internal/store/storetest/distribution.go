@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// DistributionKeys has the column by which each table of users and conversations can be split among the servers of a
-// distributed database. It is part of the primary key, and each statement that runs often says which values it is about.
+// DistributionKeys maps each table of users and conversations to the column by which a distributed
+// database can shard it. The column is part of the primary key, and each frequent statement
+// restricts it to values.
 var DistributionKeys = map[string]string{
 	"conversation_setting":      "owner_id",
 	"group_blocked_user":        "group_id",
@@ -30,35 +31,37 @@ var DistributionKeys = map[string]string{
 	"user_version":              "user_id",
 }
 
-// ReferenceTables are small and seldom written to: every server of a distributed database has a copy.
+// ReferenceTables are small and rarely written: every server of a distributed database has a copy.
 var ReferenceTables = []string{
 	"admin", "admin_role", "admin_role_member", "admin_role_permission", "admin_token", "blocked_ip", "blocked_user", "cluster_plugin", "cluster_value",
 	"event_consumer", "group_type", "job", "leader_fence", "node_number", "plugin_chunk", "plugin_file", "plugin_grant", "plugin_rollout", "plugin_slot",
 	"plugin_version", "revision", "setting_revision", "user_role",
 }
 
-// WithoutKey reads a statement as this program writes it, with keywords in capital letters. It returns what keeps a statement from being run by the servers alone that have the rows it is about: the tables
-// whose distribution key it does not bind to values, and those that have none. A key is bound if it is equal to a
-// parameter, to one of a list, to a column of a list that is part of the statement, or to another key that is bound.
+// WithoutKey parses a statement as this program writes it, with keywords in upper case. It returns
+// the reasons why the statement cannot run only on the servers that have its rows: the tables whose
+// distribution key it does not bind to values, and those that have none. A key is bound if it is
+// equal to a parameter, to an element of a list, to a column of a list that is part of the
+// statement, or to another bound key.
 func WithoutKey(statement string) []string {
 	a := analysis{faults: map[string]bool{}}
 	a.statement(scan(statement), nil)
 	return slices.Sorted(maps.Keys(a.faults))
 }
 
-// analysis collects what WithoutKey returns.
+// analysis collects the result of WithoutKey.
 type analysis struct{ faults map[string]bool }
 
-// A scope has the tables of a query and of those around it.
+// A scope contains the tables of a query and of the outer queries.
 type scope struct {
 	outer *scope
-	// tables are by alias; "" is a list or a query, whose columns are values.
+	// tables are by alias; "" is a list or a subquery, whose columns are values.
 	tables map[string]string
-	// bound are the columns, with the alias, that are equal to values.
+	// bound are the columns, with alias, that are equal to values.
 	bound map[string]bool
 }
 
-// isBound reports whether a column stands for values that are known.
+// isBound reports whether a column is bound to values.
 func (s *scope) isBound(column string) bool {
 	alias, _, _ := strings.Cut(column, ".")
 	for ; s != nil; s = s.outer {
@@ -69,7 +72,7 @@ func (s *scope) isBound(column string) bool {
 	return false
 }
 
-// qualified returns a column with its alias, which may be left out where there is one table.
+// qualified returns a column with its alias, which may be omitted if there is only one table.
 func (s *scope) qualified(column string) string {
 	if !strings.Contains(column, ".") && len(s.tables) == 1 {
 		for alias := range s.tables {
@@ -86,7 +89,7 @@ func (a *analysis) statement(tokens []string, outer *scope) {
 	}
 	switch tokens[0] {
 	case "WITH":
-		// A common table expression would need the columns that it has; no statement of the program has one.
+		// A common table expression would require its columns; no statement of the program has one.
 		a.faults["WITH is not understood"] = true
 	case "SELECT":
 		for _, part := range split(tokens, "UNION") {
@@ -101,7 +104,7 @@ func (a *analysis) statement(tokens []string, outer *scope) {
 	}
 }
 
-// insert checks the list of columns, and what comes after it as far as it is a query.
+// insert checks the list of columns, and the query after it, if any.
 func (a *analysis) insert(tokens []string, outer *scope) {
 	table := tokens[2]
 	open := slices.Index(tokens, "(")
@@ -115,15 +118,15 @@ func (a *analysis) insert(tokens []string, outer *scope) {
 	}
 }
 
-// clauses end the tables or the conditions of a query.
+// clauses are the keywords that end the tables or the conditions of a query.
 var clauses = []string{"WHERE", "GROUP", "ORDER", "LIMIT", "OFFSET", "RETURNING", "SET", "FOR", "HAVING"}
 
-// query checks one SELECT, or an UPDATE or DELETE that was made to look like one.
+// query checks one SELECT, or an UPDATE or DELETE that was converted to one.
 func (a *analysis) query(tokens []string, outer *scope) {
 	s := &scope{outer: outer, tables: map[string]string{}, bound: map[string]bool{}}
 	conditions := a.tables(clause(tokens, "FROM"), s)
 	conditions = append(conditions, clause(tokens, "WHERE"))
-	for before := -1; before < len(s.bound); { // What is bound binds what is equal to it.
+	for before := -1; before < len(s.bound); { // A bound column binds the columns that are equal to it.
 		before = len(s.bound)
 		for _, condition := range conditions {
 			maps.Copy(s.bound, s.equal(condition))
@@ -146,7 +149,7 @@ func (a *analysis) query(tokens []string, outer *scope) {
 	}
 }
 
-// nested checks the queries inside of an expression in parentheses.
+// nested checks the queries inside an expression in parentheses.
 func (a *analysis) nested(tokens []string, s *scope) {
 	for i := 0; i < len(tokens); i++ {
 		if tokens[i] != "(" {
@@ -171,7 +174,7 @@ func (a *analysis) keyOf(table string) (string, bool) {
 	return key, ok
 }
 
-// tables notes the tables of a FROM clause and returns the conditions of its joins.
+// tables adds the tables of a FROM clause and returns the conditions of its joins.
 func (a *analysis) tables(from []string, s *scope) (conditions [][]string) {
 	for len(from) > 0 {
 		var alias string
@@ -181,7 +184,7 @@ func (a *analysis) tables(from []string, s *scope) (conditions [][]string) {
 			continue
 		case "ON":
 			end := slices.IndexFunc(from, func(token string) bool { return token == "JOIN" || token == "CROSS" || token == "LEFT" || token == "," })
-			// A comma inside of parentheses does not end it.
+			// A comma inside parentheses does not end it.
 			for end >= 0 && depth(from[:end]) > 0 {
 				next := slices.IndexFunc(from[end+1:], func(token string) bool { return token == "JOIN" || token == "CROSS" || token == "LEFT" || token == "," })
 				if next < 0 {
@@ -197,7 +200,7 @@ func (a *analysis) tables(from []string, s *scope) (conditions [][]string) {
 			from = from[end:]
 			continue
 		case "(":
-			// A query: it is checked with those in other places.
+			// A subquery: it is checked with those in other places.
 			from = from[closing(from, 0)+1:]
 			alias, from = aliasOf(from, "")
 			s.tables[alias] = ""
@@ -213,7 +216,7 @@ func (a *analysis) tables(from []string, s *scope) (conditions [][]string) {
 			table = ""
 		}
 		alias, from = aliasOf(from, table)
-		if len(from) > 0 && from[0] == "(" { // The names of the columns of a list.
+		if len(from) > 0 && from[0] == "(" { // The column names of a list.
 			from = from[closing(from, 0)+1:]
 		}
 		s.tables[alias] = table
@@ -269,7 +272,7 @@ func (s *scope) equal(condition []string) map[string]bool {
 		found[s.qualified(first)] = true
 	case first == "(":
 		end := closing(condition, 0)
-		// A row of columns that is one of a list.
+		// A row of columns that is an element of a list.
 		if rest := condition[end+1:]; len(rest) > 5 && rest[0] == "IN" && slices.Equal(rest[2:6], []string{"SELECT", "*", "FROM", "unnest"}) {
 			for _, column := range condition[1:end] {
 				if column != "," {
@@ -296,7 +299,7 @@ func clause(tokens []string, name string) []string {
 	return nil
 }
 
-// split cuts tokens at a word that is not inside of parentheses.
+// split splits tokens at a word that is not inside parentheses.
 func split(tokens []string, word string) (parts [][]string) {
 	start, level := 0, 0
 	for i, token := range tokens {
@@ -316,7 +319,7 @@ func split(tokens []string, word string) (parts [][]string) {
 	return append(parts, tokens[start:])
 }
 
-// depth returns how many parentheses are open after tokens.
+// depth returns the number of open parentheses after tokens.
 func depth(tokens []string) (n int) {
 	for _, token := range tokens {
 		switch token {
@@ -339,10 +342,10 @@ func closing(tokens []string, open int) int {
 	panic(fmt.Sprintf("no parenthesis closes that at %d of %q", open, tokens))
 }
 
-// punctuation are the signs that are tokens of their own.
+// punctuation are the characters that are separate tokens.
 const punctuation = "(),=<>*+-/|[];"
 
-// scan cuts a statement into words and signs.
+// scan splits a statement into words and punctuation.
 func scan(text string) (tokens []string) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

@@ -40,7 +40,7 @@ func (s *eventSink) set(committed, kept bool) {
 	s.committed, s.kept = committed, kept
 }
 
-// texts shows events in their order, and forgets them.
+// texts formats the events in order, and clears them.
 func (s *eventSink) texts() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,8 @@ func (s *eventSink) texts() string {
 	return text
 }
 
-// eventTexts shows events: the type, the user, the group, the message and the target, each 0 if it is absent.
+// eventTexts formats events: the type, the user, the group, the message and the target, each 0 if
+// it is absent.
 func eventTexts(events []store.Event) string {
 	value := func(id *int64) int64 {
 		if id == nil {
@@ -177,7 +178,7 @@ func testEvents(t *testing.T, db *store.DB) {
 		}, "USER_CREATED 4 0 0 0, GROUP_CREATED 0 13 0 0, MEMBER_JOINED 4 13 0 0, MEMBER_JOINED 1 13 0 0, MEMBER_JOINED 2 13 0 0"},
 	} {
 		undone := errors.New("undone")
-		// Nobody wants events; then somebody after the commit, somebody from the outbox, and both. Only the last stays.
+		// No listener; then one after the commit, one of the outbox, and both. Only the last stays.
 		for _, wants := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
 			sink.set(wants[0], wants[1])
 			last := wants[0] && wants[1]
@@ -245,7 +246,7 @@ func testEventCost(t *testing.T, db *store.DB) {
 	}
 }
 
-// testEventClaims lets nodes bring events to a consumer, one at a time.
+// testEventClaims lets nodes claim the delivery of events to a consumer, one at a time.
 func testEventClaims(t *testing.T, db *store.DB) {
 	sink := &eventSink{kept: true}
 	store.ObserveEvents(db, sink)
@@ -288,7 +289,7 @@ func testEventClaims(t *testing.T, db *store.DB) {
 	if !claim("a", now) || claim("b", now.Add(59*time.Second)) || !claim("a", now) {
 		t.Error("two nodes have the consumer")
 	}
-	want(last, "a") // A new one begins after what is there.
+	want(last, "a") // A new one begins after existing events.
 	if move("b", last+1) || !move("a", last+1) || move("a", last+1) || move("a", last) {
 		t.Error("the consumer went back, or was moved by another node")
 	}
@@ -320,7 +321,8 @@ func testEventClaims(t *testing.T, db *store.DB) {
 	}
 }
 
-// testEventRetention deletes what all consumers have got, and what is too old or too much.
+// testEventRetention deletes events that all consumers have received, that are too old, or that are
+// too many.
 func testEventRetention(t *testing.T, db *store.DB) {
 	store.ObserveEvents(db, &eventSink{kept: true})
 	start := time.Now()
@@ -354,7 +356,7 @@ func testEventRetention(t *testing.T, db *store.DB) {
 	trim(all, 2, 0)
 	trim(all, 0, 0)
 	trim(store.EventRetention{Since: all.Since, Most: 5}, 3, 3) // 8 are left for slow.
-	// The last two happened later than the others.
+	// The last two are newer than the others.
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
 		return Exec(ctx, tx, "UPDATE event_outbox SET date = ? WHERE id >= ?", start.Add(time.Hour).UnixMilli(), events[8].ID)
 	})
@@ -368,7 +370,7 @@ func testEventRetention(t *testing.T, db *store.DB) {
 		}
 		return err
 	})
-	// All consumers are forgotten, and with them all events.
+	// All consumers are removed, and with them all events.
 	trim(store.EventRetention{Since: start.Add(90 * time.Minute), Most: 100}, 2, 0)
 	read(t, db, func(ctx context.Context, r store.Reader) error {
 		has, err := store.HasEventConsumers(ctx, r)
@@ -379,7 +381,8 @@ func testEventRetention(t *testing.T, db *store.DB) {
 	})
 }
 
-// testLateEvents commits transactions in another order than that in which their events took ids. No event may be passed over.
+// testLateEvents commits transactions in a different order than that of their events' ids. No event
+// may be skipped.
 func testLateEvents(t *testing.T, db *store.DB) {
 	if db.Engine() != store.PostgreSQL {
 		return // Transactions run one after another.

@@ -232,7 +232,7 @@ func testGroupJoinRequests(t *testing.T, db *store.DB) {
 	}
 }
 
-// testGroupPlans proves that every filter of groups and what belongs to them has an index.
+// testGroupPlans proves that every filter of groups and their parts has an index.
 func testGroupPlans(t *testing.T, db *store.DB) {
 	const rows = 3000
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
@@ -265,7 +265,7 @@ func testGroupPlans(t *testing.T, db *store.DB) {
 	}
 	few, many := []int64{5, 6}, make([]int64, 100)
 	for i := range many {
-		// Few of them exist: reading everything would be right to find most rows.
+		// Few of them exist: a full scan would be right for most rows.
 		many[i] = int64(i) * rows / 20
 	}
 	dates, old := groupRange(10, 20), new(groupTime(100))
@@ -348,8 +348,8 @@ func testGroupPlans(t *testing.T, db *store.DB) {
 	}
 }
 
-// plans checks the queries that count and find by each filter. How PostgreSQL finds a page depends on whether it prefers
-// to sort, so it is asked how it counts.
+// plans checks the queries that count and find by each filter. PostgreSQL's plan for a page depends
+// on whether it prefers to sort, so the plan of the count is checked.
 func plans[F, T any](t *testing.T, db *store.DB, count func(context.Context, store.Reader, F) (int64, error),
 	find func(context.Context, store.Reader, F, store.Page) ([]T, error), filters ...F,
 ) {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// groupTime is a date of the tests of groups: so many minutes after their beginning.
+// groupTime returns a date of the tests of groups: minutes after their base time.
 func groupTime(minutes int) time.Time {
 	return time.UnixMilli(1_700_000_000_000).UTC().Add(time.Duration(minutes) * time.Minute)
 }
@@ -23,7 +23,7 @@ func groupRange(from, to int) store.DateRange {
 	return store.DateRange{Start: new(groupTime(from)), End: new(groupTime(to))}
 }
 
-// all reads with a find function and compares it with the matching count function.
+// all calls a find function and compares the result with the matching count function.
 func all[F, T any](t *testing.T, db *store.DB, filter F, page store.Page,
 	find func(context.Context, store.Reader, F, store.Page) ([]T, error), count func(context.Context, store.Reader, F) (int64, error),
 ) (found []T) {

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// name makes a name from its parts.
+// name joins parts to a name.
 func name(parts ...any) string { return fmt.Sprint(parts...) }
 
 // bump returns a function that bumps the revision with the name made of parts.
@@ -51,7 +51,7 @@ func parallel(count int, run func(i int)) {
 	group.Wait()
 }
 
-// await waits for a condition that other goroutines bring about.
+// await waits until other goroutines fulfil a condition.
 func await(t *testing.T, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); runtime.Gosched() {
@@ -62,8 +62,9 @@ func await(t *testing.T, condition func() bool) {
 	}
 }
 
-// together gives all functions to Write at once and fills in their results; a panic with an error counts as a result.
-// Where writers queue, a first function holds them up until all are queued, so that they share a transaction.
+// together passes all functions to Write at once and fills in their results; a panic with an error
+// counts as a result. On engines that queue writers, a first function blocks until all are queued,
+// so that they share a transaction.
 func together(t *testing.T, db *store.DB, results []error, functions ...store.WriteFunc) {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// insertMeetings stores meetings that are there for everybody.
+// insertMeetings stores confirmed meetings.
 func insertMeetings(t *testing.T, db *store.DB, meetings ...store.Meeting) {
 	t.Helper()
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
@@ -109,7 +109,7 @@ func testMeetings(t *testing.T, db *store.DB) {
 	})
 }
 
-// testPendingMeetings looks for meetings that are being created.
+// testPendingMeetings finds meetings that are being created.
 func testPendingMeetings(t *testing.T, db *store.DB) {
 	pending := []store.Meeting{
 		{ID: 1, CreatorID: 20, UserID: new(int64(30)), CreationDate: groupTime(1), StartDate: groupTime(1)},

@@ -20,12 +20,12 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// messageTime is when the tests of messages happen.
+// messageTime is the base time of the tests of messages.
 var messageTime = time.UnixMilli(1_700_000_000_000).UTC()
 
 func messageAt(minutes int) time.Time { return messageTime.Add(time.Duration(minutes) * time.Minute) }
 
-// fullMessage is a message with a value in every field.
+// fullMessage returns a message with a value in every field.
 func fullMessage(id int64) store.Message {
 	return store.Message{
 		ID: id, ConversationID: []byte{0, 1, 255}, IsGroupMessage: true, IsSystemMessage: true, DeliveryDate: messageTime,
@@ -168,7 +168,7 @@ func testMessageFilter(t *testing.T, db *store.DB) {
 		}
 		return errors.Join(err, err2, err3, err4)
 	})
-	// The walk of the clean-up sees each old message once.
+	// The iteration of the clean-up returns each old message once.
 	var last *store.Message
 	var walked []int64
 	for {
@@ -230,7 +230,7 @@ func testMessageUpdate(t *testing.T, db *store.DB) {
 	}
 }
 
-// testMessageSequence proves that many writers get all numbers, each once.
+// testMessageSequence proves that many concurrent writers get all numbers, each once.
 func testMessageSequence(t *testing.T, db *store.DB) {
 	const writers, each = 8, 10
 	numbers := make([][]int32, writers)
@@ -275,12 +275,13 @@ func testMessageSequence(t *testing.T, db *store.DB) {
 	})
 }
 
-// testMessagePlans proves that each filter is served by an index.
+// testMessagePlans proves that each filter uses an index.
 func testMessagePlans(t *testing.T, db *store.DB) {
 	random := rand.New(rand.NewPCG(1, 2))
 	list := make([]store.Message, 16000)
 	for i := range list {
-		// Half of them are in the first partition on PostgreSQL, half in the last one: few rows are read as a whole.
+		// Half of them are in the first partition on PostgreSQL, half in the last one: few rows
+		// would be scanned.
 		m := plainMessage(random.Int64N(1<<59)+int64(i%2)<<62, random.Int64N(10000), random.Int64N(10000), random.IntN(10000))
 		m.IsGroupMessage, m.IsSystemMessage = i%3 == 0, i%50 == 0
 		if i%20 == 0 {
@@ -347,10 +348,10 @@ func testMessagePlans(t *testing.T, db *store.DB) {
 	}
 }
 
-// testMessageOptimize proves that a filter with a good and a bad index uses the good one after Optimize, also on connections
-// that were there before.
+// testMessageOptimize proves that a filter with a good and a bad index uses the good one after
+// Optimize, including on older connections.
 func testMessageOptimize(t *testing.T, db *store.DB) {
-	if db.Engine() != store.SQLite { // PostgreSQL analyzes by itself.
+	if db.Engine() != store.SQLite { // PostgreSQL analyzes automatically.
 		if err := db.Optimize(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -387,7 +388,7 @@ func testMessageOptimize(t *testing.T, db *store.DB) {
 	}
 }
 
-// analyze tells the engine what the tables hold.
+// analyze updates the engine's statistics of tables.
 func analyze(t *testing.T, db *store.DB) {
 	t.Helper()
 	write(t, db, func(ctx context.Context, tx store.Tx) error {

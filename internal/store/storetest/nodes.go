@@ -47,7 +47,7 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 	renew := func(holder string, want bool) {
 		t.Helper()
 		write(t, db, func(ctx context.Context, tx store.Tx) error {
-			// A lease that ended long ago, so that the number is free afterwards.
+			// A lease that expired long ago, so that the number is free afterwards.
 			ok, err := store.RenewNodeNumber(ctx, tx, 7, holder, mark, -time.Hour)
 			if ok != want {
 				t.Errorf("renewed for %q: %v, want %v", holder, ok, want)
@@ -57,7 +57,8 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 	}
 	renew("b", false)
 	renew("a", true)
-	// The clock of the next holder went back, yet its ids begin above those of the former one.
+	// The clock of the next holder has gone back, yet its ids begin above those of the previous
+	// one.
 	second, ok := leaseNumber(t, db, 7, "b", now.Add(-time.Hour), numberLease)
 	if !ok || !second.Floor.Equal(mark) || !second.HighWater.Equal(mark.Add(numberSpan)) {
 		t.Fatalf("second lease is %+v, %v", second, ok)
@@ -84,7 +85,7 @@ func testNodeNumberMargin(t *testing.T, db *store.DB) {
 	if _, ok := leaseNumber(t, db, 0, "a", now, 0); !ok {
 		t.Fatal("a free number was refused")
 	}
-	// The lease has ended already, but not for longer than the margin.
+	// The lease has expired, but by less than the margin.
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
 		_, ok, err := store.LeaseNodeNumber(ctx, tx, 0, "b", now, numberSpan, numberLease, time.Hour)
 		if ok {

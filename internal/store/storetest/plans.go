@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// WantIndex fails the test if the first query that find runs would read a whole table or a whole index, other than lists
-// that are part of the query itself.
+// WantIndex fails the test if the first query of find would scan a whole table or a whole index,
+// except lists that are part of the query itself.
 func WantIndex(t *testing.T, db *store.DB, what string, find func(ctx context.Context, r store.Reader) error) {
 	t.Helper()
 	query, plan := explain(t, db, find)
@@ -32,8 +32,9 @@ func WantIndex(t *testing.T, db *store.DB, what string, find func(ctx context.Co
 	}
 }
 
-// WantPage fails the test if the first query that find runs, which is for a page of limit rows of a table with far more,
-// goes through many more rows than that. SQLite does not say how many; there it must not sort all rows.
+// WantPage fails the test if the first query of find, which is for a page of limit rows of a table
+// with far more, would read many more rows than that. SQLite does not report how many; there it
+// must not sort all rows.
 func WantPage(t *testing.T, db *store.DB, what string, limit int, find func(ctx context.Context, r store.Reader) error) {
 	t.Helper()
 	query, plan := explain(t, db, find)
@@ -53,8 +54,8 @@ func WantPage(t *testing.T, db *store.DB, what string, limit int, find func(ctx 
 	}
 }
 
-// explain returns the text and the plan of the first query that find runs. PostgreSQL is asked to read whole tables only
-// where it has no other choice: how many rows there are in a test says nothing.
+// explain returns the text and the plan of the first query of find. Table scans are disabled on
+// PostgreSQL unless there is no alternative: the number of rows in a test is not realistic.
 func explain(t *testing.T, db *store.DB, find func(ctx context.Context, r store.Reader) error) (query string, plan []string) {
 	t.Helper()
 	write(t, db, func(ctx context.Context, tx store.Tx) (err error) {

@@ -9,23 +9,24 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// Exec runs a statement of a test; question marks stand for the arguments.
+// Exec runs a statement of a test; question marks are placeholders of arguments.
 func Exec(ctx context.Context, tx store.Tx, statement string, args ...any) error {
 	_, err := sqldb.Exec(ctx, tx, sqldb.New(statement, args...))
 	return err
 }
 
-// First reads the first row of the result of a statement of a test. Without a row the error is a store.ErrNotFound.
+// First returns the first row of a test's query. If there is none, the error is a
+// store.ErrNotFound.
 func First(ctx context.Context, r store.Reader, statement string, dest ...any) error {
 	return sqldb.First(ctx, r, sqldb.New(statement), dest...)
 }
 
-// List returns the one column of the result of a statement of a test.
+// List returns the only column of a test's query.
 func List[T any](ctx context.Context, r store.Reader, statement string) ([]T, error) {
 	return sqldb.List[T](ctx, r, sqldb.New(statement))
 }
 
-// Rows returns the rows of the result of a statement of a test, each as its values by the names of the columns.
+// Rows returns the rows of a test's query as values by column name.
 func Rows(ctx context.Context, r store.Reader, statement string) ([]map[string]any, error) {
 	var rows []map[string]any
 	err := sqldb.Query(ctx, r, sqldb.New(statement), func(row sqldb.Row) error {

@@ -386,7 +386,7 @@ func testFriendRequests(t *testing.T, db *store.DB) {
 	check()
 }
 
-// testUserPlans proves that every filter of users and what they know of each other has an index.
+// testUserPlans proves that every filter of users and their relationships has an index.
 func testUserPlans(t *testing.T, db *store.DB) {
 	const rows = 3000
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
@@ -441,7 +441,7 @@ func testUserPlans(t *testing.T, db *store.DB) {
 		store.FriendRequestFilter{Status: store.StatusFilter{Statuses: []store.RequestStatus{store.RequestCanceled}}},
 		store.FriendRequestFilter{Status: store.StatusFilter{Statuses: []store.RequestStatus{store.RequestPending}, ExpiredBefore: dates.Start}},
 		store.FriendRequestFilter{Status: store.StatusFilter{Statuses: []store.RequestStatus{store.RequestExpired}, ExpiredBefore: dates.Start}})
-	// Whoever is blocked is found by an index that holds nobody else.
+	// Blocked users are found by a partial index of only those.
 	_, plan := explain(t, db, func(ctx context.Context, r store.Reader) error {
 		_, err := store.FindRelationships(ctx, r, store.RelationshipFilter{IsBlocked: new(true)}, store.Page{Limit: 10})
 		return err

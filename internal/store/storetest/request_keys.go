@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// testRequestKeys carries out a request several times, also at the same time: it makes one thing.
+// testRequestKeys executes a request several times, also concurrently: it takes effect once.
 func testRequestKeys(t *testing.T, db *store.DB) {
 	carryOut := func(key *store.MessageKey, ids ...int64) error {
 		return db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return key.Remember(ctx, tx, ids...) })
@@ -44,7 +44,7 @@ func testRequestKeys(t *testing.T, db *store.DB) {
 			t.Errorf("a request that made three: %v", err)
 		}
 	}
-	// What is rolled back is not remembered.
+	// A rolled-back request is not remembered.
 	planted := errors.New("planted")
 	err := db.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return errors.Join(keyed(3, "a").Remember(ctx, tx, 31), planted)

@@ -24,7 +24,7 @@ func threeRoles() []store.AdminRole {
 func insertThreeRoles(t *testing.T, db *store.DB) []store.AdminRole {
 	t.Helper()
 	roles := threeRoles()
-	// The order of text is that of its bytes, on every engine.
+	// Text is ordered by its bytes on every engine.
 	roles[1].Permissions = []string{"READ", "WRITE", "a", "b", "Ärger"}
 	write(t, db, func(ctx context.Context, tx store.Tx) error { return store.InsertAdminRoles(ctx, tx, threeRoles()...) })
 	return roles

@@ -17,8 +17,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// serverVariable names the environment variable with the URL of a server to use instead of a private one. Its
-// role must be allowed to create databases.
+// serverVariable is the environment variable with the URL of a server to use instead of a private
+// one. Its role must be allowed to create databases.
 const serverVariable = "APP_TEST_POSTGRES_URL"
 
 // shared is the private PostgreSQL server of this test binary.
@@ -29,7 +29,7 @@ var shared struct {
 	err    error
 }
 
-// serverURL returns the URL of the server that the tests share, which it starts when it is needed first.
+// serverURL returns the URL of the shared server, which it starts at the first call.
 func serverURL() (*url.URL, error) {
 	shared.once.Do(func() {
 		if text := os.Getenv(serverVariable); text != "" {
@@ -53,8 +53,8 @@ func serverURL() (*url.URL, error) {
 	return shared.url, shared.err
 }
 
-// settings are those of servers for tests. synchronous says whether a commit waits for the log file: one that is to
-// survive a crash of the server must.
+// settings returns the settings of test servers. synchronous says whether a commit waits for the
+// log file, as required if it must survive a crash of the server.
 func settings(synchronous string) []pgserver.Setting {
 	return []pgserver.Setting{
 		pgserver.Private,
@@ -66,7 +66,7 @@ func settings(synchronous string) []pgserver.Setting {
 	}
 }
 
-// cache is where the files of new servers are kept.
+// cache returns the folder of the cached files of new servers.
 func cache() string {
 	dir := need.Cache()
 	if dir == "" {
@@ -77,7 +77,7 @@ func cache() string {
 
 func hasPrivateServer() bool { return shared.server != nil }
 
-// stopServer stops the private server, if there is one, and waits until it is gone.
+// stopServer stops the private server, if there is one, and waits until it has ended.
 func stopServer() error {
 	if shared.server == nil {
 		return nil
@@ -85,13 +85,13 @@ func stopServer() error {
 	return shared.server.Stop()
 }
 
-// A Server is a PostgreSQL server of one test, which may stop it and start it again.
+// A Server is a PostgreSQL server of one test, which may stop and restart it.
 type Server struct {
 	folder pgserver.Folder
 	server *pgserver.Server
 }
 
-// Kill kills all processes of the server, as the loss of its machine would.
+// Kill kills all processes of the server, as if its machine were lost.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	if err := s.server.Kill(); err != nil {
@@ -100,7 +100,7 @@ func (s *Server) Kill(t testing.TB) {
 	s.server = nil
 }
 
-// StartReplica starts a server that follows this one.
+// StartReplica starts a replica of this server.
 func (s *Server) StartReplica(t testing.TB) *Server {
 	t.Helper()
 	f, err := s.folder.Replica()
@@ -116,7 +116,7 @@ func StartServer(t testing.TB) *Server {
 	return startNew(t, cache())
 }
 
-// StartForeignServer is StartServer for a server with a system identifier of its own.
+// StartForeignServer is StartServer for a server with a different system identifier.
 func StartForeignServer(t testing.TB) *Server {
 	t.Helper()
 	return startNew(t, "")
@@ -156,7 +156,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
-// Stop ends the server at once, as a crash would. A second call does nothing.
+// Stop stops the server immediately, like a crash. A second call does nothing.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if s.server == nil {

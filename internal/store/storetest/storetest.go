@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest holds the suite that every engine of package store must pass, and opens fresh databases for it and
-// for the tests of the packages that build on the store. It is for tests only.
+// Package storetest contains the suite that every engine of package store must pass, and opens
+// fresh databases for it and for the tests of packages that use the store. It is for tests only.
 package storetest
 
 import (
@@ -20,8 +20,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Main is for TestMain. It runs the tests, stops the PostgreSQL server if a test started one and fails when goroutines
-// are left over.
+// Main is for TestMain. It runs the tests, stops the PostgreSQL server if a test started one, and
+// fails if goroutines are leaked.
 func Main(m interface{ Run() int }) {
 	code := m.Run()
 	if err := errors.Join(dropDatabases(), stopServer()); err != nil {
@@ -37,8 +37,8 @@ func Main(m interface{ Run() int }) {
 	os.Exit(code)
 }
 
-// Run runs the suite. open returns a database with the newest schema, no rows and a time-out of some seconds at least;
-// every call returns another one.
+// Run runs the suite. open returns a database with the newest schema, no rows and a timeout of at
+// least some seconds; every call returns another one.
 func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	for _, test := range []struct {
 		name string
@@ -175,7 +175,8 @@ func MigratedSQLiteURL(t testing.TB) string {
 	return url
 }
 
-// sqliteTemplate is a migrated database that the others are copies of, which is faster than migrating each.
+// sqliteTemplate is a migrated database that the others are copied from, which is faster than
+// migrating each.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "sqlite")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// testTotals counts what a page is a part of: exactly up to a number of rows behind its beginning.
+// testTotals counts the total behind a page: exactly up to a number of rows after its beginning.
 func testTotals(t *testing.T, db *store.DB) {
 	const more = 70
 	blocked := make([]store.GroupBlockedUser, store.CountLimit+more)
@@ -75,8 +75,8 @@ func testTotals(t *testing.T, db *store.DB) {
 	})
 }
 
-// testTotalsAreFresh counts at the same time as others who count the same, and who add what is counted: nobody gets a
-// total that lacks what was there before the question.
+// testTotalsAreFresh counts concurrently with others who count the same, and who add rows: no total
+// may miss rows that existed before its query.
 func testTotalsAreFresh(t *testing.T, db *store.DB) {
 	const writers, each = 8, 20
 	var added atomic.Int64

@@ -15,7 +15,8 @@ import (
 
 const contenders = 32
 
-// endless never ends on its own, on both engines. It writes, so that SQLite gives up the whole transaction with it.
+// endless never ends, on both engines. It writes, so that SQLite rolls back the whole transaction
+// with it.
 const endless = "INSERT INTO revision (name, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'endless', max(i) FROM n"
 
 func testPing(t *testing.T, db *store.DB) {
@@ -51,7 +52,7 @@ func testRollback(t *testing.T, db *store.DB) {
 	}
 }
 
-// testFailedStatement checks that a function cannot go on after a statement failed.
+// testFailedStatement checks that a function cannot continue after a failed statement.
 func testFailedStatement(t *testing.T, db *store.DB) {
 	write(t, db, bump("a"))
 	var second error
@@ -106,7 +107,7 @@ func testGoexit(t *testing.T, db *store.DB) {
 	wantRevision(t, db, "b", 1)
 }
 
-// testIsolation runs good and bad functions at once: each gets its own outcome.
+// testIsolation runs good and bad functions concurrently: each gets its own outcome.
 func testIsolation(t *testing.T, db *store.DB) {
 	write(t, db, bump("taken"))
 	failure := errors.New("own error")
@@ -148,7 +149,7 @@ func testIsolation(t *testing.T, db *store.DB) {
 	}
 }
 
-// testSlowFunction checks that a statement that has to be interrupted costs only its own function.
+// testSlowFunction checks that interrupting a statement fails only its own function.
 func testSlowFunction(t *testing.T, db *store.DB) {
 	slow := func(ctx context.Context, tx store.Tx) error {
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
@@ -171,7 +172,7 @@ func testSlowFunction(t *testing.T, db *store.DB) {
 	}
 }
 
-// testCancellation checks that a function which has started is not cut short by its caller's context.
+// testCancellation checks that a running function is not cancelled by its caller's context.
 func testCancellation(t *testing.T, db *store.DB) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -293,7 +294,7 @@ func testClosed(t *testing.T, db *store.DB) {
 	}
 }
 
-// testCloseWhileWriting checks that a function that runs is committed, and that no caller hangs.
+// testCloseWhileWriting checks that a running function is committed, and that no caller hangs.
 func testCloseWhileWriting(t *testing.T, db *store.DB) {
 	started, release := make(chan struct{}), make(chan struct{})
 	start := sync.OnceFunc(func() { close(started) })

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// threeUsers are users with everything, with nothing and with extremes.
+// threeUsers returns users with everything, with nothing and with extremes.
 func threeUsers() []store.User {
 	picture := ""
 	deletion := storedDate.Add(time.Hour)
@@ -78,7 +78,8 @@ func testUsers(t *testing.T, db *store.DB) {
 	}
 }
 
-// testUserNames proves that users are found by how their names begin, in the order of the names, alike on all engines.
+// testUserNames proves that users are found by the prefix of their names, ordered by name, alike on
+// all engines.
 func testUserNames(t *testing.T, db *store.DB) {
 	names := []string{
 		"", "Ann", "anna Smith", "ANNABEL", "Bob", "%", "a_b", "Иван Петров", "ИВАН ГРОЗНЫЙ", "иванка", "Ὀδυσσεύς", "Östen", "östen", "\U0010ffff", "王小明",
@@ -141,7 +142,7 @@ func testUserChanges(t *testing.T, db *store.DB) {
 	update(store.UpdateResult{}, store.UserChange{Name: new("x")}, 99)
 	update(store.UpdateResult{Matched: 1}, store.UserChange{}, 1)
 	update(store.UpdateResult{Matched: 1}, store.UserChange{Name: new("last"), IsActive: new(true)}, math.MaxInt64)
-	// Those who had no picture differ from one whose place is empty.
+	// A missing picture differs from one with an empty location.
 	for _, i := range []int{0, 2} {
 		want[i].ProfilePicture, want[i].LastUpdatedDate = new(""), now
 	}
@@ -296,7 +297,7 @@ func testUserVersions(t *testing.T, db *store.DB) {
 	bump(10, 1, 2)
 	version(store.VersionJoinedGroups, 1, 10)
 	version(store.VersionJoinedGroups, 2, 10)
-	bump(5, 1) // The clock went back.
+	bump(5, 1) // The clock has gone back.
 	version(store.VersionJoinedGroups, 1, 11)
 	version(store.VersionRelationships, 1, 0)
 	bump(100)
@@ -317,7 +318,8 @@ func testUserVersions(t *testing.T, db *store.DB) {
 	}
 }
 
-// testUserVersionRace lets many transactions bump one version at the same moment: none may be lost.
+// testUserVersionRace lets many transactions bump one version at the same moment: no update may be
+// lost.
 func testUserVersionRace(t *testing.T, db *store.DB) {
 	const writers, times = 8, 10
 	errs := make([]error, writers)

@@ -82,7 +82,7 @@ func testInvalidText(t *testing.T, db *store.DB) {
 	}
 }
 
-// testValues stores values at the edges and reads them back unchanged.
+// testValues stores boundary values and reads them back unchanged.
 func testValues(t *testing.T, db *store.DB) {
 	allBytes := make([]byte, 256)
 	for i := range allBytes {
@@ -99,7 +99,7 @@ func testValues(t *testing.T, db *store.DB) {
 		}
 		loginName := text
 		if len(text) > 1000 {
-			// PostgreSQL cannot index text of any length; names are shorter than that.
+			// PostgreSQL cannot index text of arbitrary length; names are shorter.
 			loginName = text[:1000]
 		}
 		admins = append(admins, store.Admin{
@@ -130,7 +130,7 @@ func testManyKeys(t *testing.T, db *store.DB) {
 	write(t, db, func(ctx context.Context, tx store.Tx) error { return store.InsertAdmins(ctx, tx, admins...) })
 	var ids []int64
 	var names []string
-	// More than either engine takes as parameters of one statement.
+	// More than either engine accepts as parameters of one statement.
 	for i := range 70_000 {
 		ids = append(ids, int64(2*i))
 	}
