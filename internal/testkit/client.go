@@ -29,7 +29,7 @@ type client struct {
 	nextID  int64
 	pending map[int64]chan *wire.AppNotification
 	inbox   []*wire.AppNotification
-	// changed is closed when something arrives, and made anew.
+	// changed is closed and replaced when something arrives.
 	changed chan struct{}
 }
 
@@ -56,7 +56,7 @@ func (c *client) close() {
 	<-c.done
 }
 
-// read takes what arrives until the connection ends.
+// read reads until the connection ends.
 func (c *client) read() {
 	defer close(c.done)
 	defer c.conn.Close()
@@ -91,7 +91,7 @@ func (c *client) take(n *wire.AppNotification) {
 
 var errDisconnected = errors.New("the connection of the client has ended")
 
-// do sends a request and returns the answer. One that refuses is an *apierr.Error.
+// do sends a request and returns the response. An error response is an *apierr.Error.
 func (c *client) do(ctx context.Context, r *wire.AppRequest) (*wire.AppNotification, error) {
 	answer := make(chan *wire.AppNotification, 1)
 	c.mu.Lock()
@@ -113,7 +113,7 @@ func (c *client) do(ctx context.Context, r *wire.AppRequest) (*wire.AppNotificat
 	case n = <-answer:
 	case <-c.done:
 		select {
-		case n = <-answer: // It arrived at last.
+		case n = <-answer: // It arrived at the last moment.
 		default:
 			return nil, errDisconnected
 		}
@@ -126,7 +126,7 @@ func (c *client) do(ctx context.Context, r *wire.AppRequest) (*wire.AppNotificat
 	return n, nil
 }
 
-// notifications returns what arrived after the first so many, and waits for it as long as there is none.
+// notifications returns the notifications from index after on, and waits for one if there is none.
 func (c *client) notifications(ctx context.Context, after int, wait time.Duration) []*wire.AppNotification {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()

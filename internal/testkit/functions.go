@@ -25,7 +25,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// none marks a function without parameter or result.
+// none is the type of a missing parameter or result.
 type none struct{}
 
 // function declares a function of kit.js with one parameter.
@@ -46,7 +46,7 @@ func function[P, R any](do func(context.Context, P) (R, error)) *js.Function {
 	return f
 }
 
-// A loginInput is what a client logs in with.
+// A loginInput is the input of a client's login.
 type loginInput struct {
 	UserID        int64             `json:"userId"`
 	Password      *string           `json:"password"`
@@ -55,7 +55,7 @@ type loginInput struct {
 	UserStatus    *wire.UserStatus  `json:"userStatus"`
 }
 
-// A requestInfo is a request of the plugin as the test sees it.
+// A requestInfo is a plugin's request, for the test.
 type requestInfo struct {
 	ID      int32             `json:"id"`
 	Method  string            `json:"method"`
@@ -64,13 +64,13 @@ type requestInfo struct {
 	Body    []byte            `json:"body"`
 }
 
-// An apiCall is an operation of the admin interface that the plugin called.
+// An apiCall is a plugin's call of an admin operation.
 type apiCall struct {
 	Operation string `json:"operation"`
 	Input     any    `json:"input"`
 }
 
-// functions are those that kit.js uses.
+// functions returns the functions that kit.js imports.
 func (s *script) functions() map[string]*js.Function {
 	all := map[string]*js.Function{
 		"start": function(s.start),
@@ -134,7 +134,7 @@ func (s *script) functions() map[string]*js.Function {
 	return all
 }
 
-// ofServer declares a function that looks at the server of the test, under its lock.
+// ofServer declares a function that reads the state of the test's server, under its lock.
 func ofServer[P, R any](s *script, do func(context.Context, *server, P) (R, error)) *js.Function {
 	return function(func(ctx context.Context, p P) (r R, err error) {
 		v, err := s.current()
@@ -149,7 +149,7 @@ func ofServer[P, R any](s *script, do func(context.Context, *server, P) (R, erro
 
 func millis(f float64) time.Duration { return time.Duration(f * float64(time.Millisecond)) }
 
-// login opens a session and returns the number of the client.
+// login opens a session and returns the client's number.
 func (s *script) login(ctx context.Context, in loginInput) (int32, error) {
 	v, err := s.current()
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *script) client(id int32) (*client, error) {
 	return v.clients[id], nil
 }
 
-// nextRequest returns the next request of a plugin, nil when the file ends.
+// nextRequest returns the next request of a plugin, nil at the end of the file.
 func (s *script) nextRequest(ctx context.Context, _ none) (*requestInfo, error) {
 	select {
 	case r := <-s.requests:
@@ -199,7 +199,7 @@ func (s *script) nextRequest(ctx context.Context, _ none) (*requestInfo, error) 
 	}
 }
 
-// answer answers a request of the plugin, which may not wait any more.
+// answer responds to a request of the plugin, which may have stopped waiting.
 func (s *script) answer(id int32, a response) error {
 	if a.Problem != "" {
 		s.problem(errors.New(a.Problem))
@@ -220,7 +220,7 @@ func (s *script) answer(id int32, a response) error {
 	return nil
 }
 
-// now is what the clock of the plugin shows, in milliseconds.
+// now returns the time of the plugin's clock in milliseconds.
 func (s *script) now(context.Context, none) (float64, error) {
 	v, err := s.current()
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *script) now(context.Context, none) (float64, error) {
 	return float64(v.clock.Now().UnixMilli()), nil
 }
 
-// advance moves the clock of the plugin.
+// advance advances the plugin's clock.
 func (s *script) advance(ctx context.Context, ms float64) (none, error) {
 	v, err := s.current()
 	if err != nil {
@@ -256,14 +256,16 @@ func (s *script) advance(ctx context.Context, ms float64) (none, error) {
 	}
 }
 
-// heldRequests is how many requests of the plugin wait for a function of the test that takes its time.
+// heldRequests returns the number of the plugin's requests that wait for an async function of the
+// test.
 func (v *server) heldRequests() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.held)
 }
 
-// runSlot runs schedules. It does not wait for one that waits for a timer: the clock must move on for that.
+// runSlot runs due schedules. It does not wait for one that waits for a timer, because the clock
+// must be advanced for that.
 func (v *server) runSlot(ctx context.Context, manager *plugin.Manager, slot time.Time) error {
 	done := make(chan struct{})
 	go func() {
@@ -284,7 +286,7 @@ func (v *server) runSlot(ctx context.Context, manager *plugin.Manager, slot time
 	}
 }
 
-// pointFunctions are the methods of all extension points, by the names of both.
+// pointFunctions adds the methods of all extension points, by the names of both.
 func (s *script) pointFunctions(into map[string]*js.Function) {
 	for _, p := range plugin.Points {
 		for _, m := range p.Methods {
@@ -297,7 +299,7 @@ func (s *script) pointFunctions(into map[string]*js.Function) {
 	}
 }
 
-// callPoint calls a method of the plugin as the server does.
+// callPoint calls a method of the plugin like the server does.
 func (s *script) callPoint(ctx context.Context, m *plugin.Method, args []any) (any, error) {
 	v, err := s.current()
 	if err != nil {
@@ -316,7 +318,7 @@ type adminInput struct {
 	Body         any
 }
 
-// An adminAnswer is the answer.
+// An adminAnswer is the response to an adminInput.
 type adminAnswer struct {
 	Status  int32             `json:"status"`
 	Headers map[string]string `json:"headers"`
@@ -360,7 +362,8 @@ func (s *script) admin(ctx context.Context, in adminInput) (*adminAnswer, error)
 	return &adminAnswer{int32(res.StatusCode), headers, string(data)}, nil
 }
 
-// testServer is what a file of tests can use of the server: the admin interface as root, and the storage of the plugin.
+// testServer is the server API for a file of tests: the admin interface as root, and the plugin's
+// storage.
 type testServer script
 
 var operations = sync.OnceValue(app.PluginOperations)
@@ -405,7 +408,7 @@ func (s *testServer) MeetingEnded(context.Context, plugin.Descriptor, int64, tim
 // Storage implements plugin.Server.
 func (s *testServer) Storage() plugin.Storage { return (*testStorage)(s) }
 
-// testStorage is the storage of the plugin that is tested.
+// testStorage is the storage of the plugin under test.
 type testStorage script
 
 func (s *testStorage) of() (plugin.Storage, string, error) {
@@ -452,7 +455,7 @@ func (s *testStorage) Keys(ctx context.Context, _, prefix string) ([]string, err
 	return storage.Keys(ctx, id, prefix)
 }
 
-// recordedServer keeps what the plugin asks the server for.
+// recordedServer records the plugin's calls of the server.
 type recordedServer struct {
 	plugin.Server
 	server *server

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The module 'app:test' of the tests of plugins, and what runs them. It is bundled with each file of tests, before it.
+// The module 'app:test' for tests of plugins, and their runner. It is bundled before each test file.
 
 const host = globalThis.__app_functions;
 delete globalThis.__app_functions;
 const { api, storage } = app;
 const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
 
-// Values as people read them.
+// Formatting values.
 
 const show = (value, depth = 4) => {
   const seen = new Set();
@@ -55,12 +55,12 @@ class AssertionError extends Error {
   }
 }
 
-/** difference returns where two values differ and how, undefined if they are the same. */
+/** difference returns where and how two values differ, undefined if they are equal. */
 const difference = (a, b, path = '', pairs = new Map()) => {
   if (Object.is(a, b)) return undefined;
   const differ = (why) => ({ path, why: why ?? `${show(a)} is not ${show(b)}` });
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return differ();
-  if (pairs.get(a) === b) return undefined; // They are compared already.
+  if (pairs.get(a) === b) return undefined; // Already being compared.
   pairs.set(a, b);
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return differ();
   if (a instanceof Date) return Object.is(a.getTime(), b.getTime()) ? undefined : differ();
@@ -105,7 +105,9 @@ const difference = (a, b, path = '', pairs = new Map()) => {
 
 const fail = (message, fallback) => { throw message instanceof Error ? message : new AssertionError(message === undefined ? fallback : `${message}: ${fallback}`); };
 
-/** matches fails unless an error is what is expected: a class, a pattern of its message, or properties. */
+/**
+ * matches fails unless an error is as expected: a class, a pattern of its message, or properties.
+ */
 const matches = (error, expected, message) => {
   if (expected === undefined) return;
   if (expected instanceof RegExp) {
@@ -164,8 +166,8 @@ Object.freeze(assert);
 
 const tests = [];
 let group = { name: '', before: [], after: [], parent: null };
-let running = null; // The test that runs.
-let declared = false; // Whether the file was read to its end.
+let running = null; // The running test.
+let declared = false; // Whether the file was evaluated to its end.
 
 const declare = (skip) => (name, f) => {
   if (typeof name !== 'string' || name.trim() === '') throw new TypeError('test: the first parameter must be the name of the test');
@@ -196,7 +198,7 @@ const hook = (list, name) => (f) => {
 };
 const beforeEach = hook('before', 'beforeEach'), afterEach = hook('after', 'afterEach');
 
-// Timers of tests are counted, because one that is left would run in the middle of another test.
+// Timers of tests are tracked, because a remaining one would fire during another test.
 
 const counted = (set, once) => (f, ms, ...args) => {
   const owner = running;
@@ -210,7 +212,7 @@ Object.assign(globalThis, {
 });
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** until waits for a condition, which may be async, and returns what it returned. */
+/** until polls a condition, which may be async, and returns its first truthy result. */
 const until = async (condition, { within = limit * 2 / 3, what = 'the condition' } = {}) => {
   for (const end = Date.now() + within; ;) {
     const value = await condition();
@@ -223,7 +225,7 @@ let limit = 30000;
 
 // Servers.
 
-/** at lets an error of the server show who asked: a promise of the host knows no stack. */
+/** at adds the caller's stack to an error of the server: a promise of the host has no stack. */
 const at = (here, promise) => promise.catch((e) => {
   if (e instanceof Error && !(e instanceof AssertionError)) Object.defineProperty(e, 'stack', { value: here.stack, writable: true, configurable: true });
   throw e;
@@ -291,7 +293,7 @@ class Http {
     }
     this.#answers.unshift({ request, method: m[1], url: new RegExp(`^${m[2].split('*').map(escape).join('.*')}$`), list });
   }
-  /** take answers a request of the plugin. */
+  /** take responds to a request of the plugin. */
   async take({ id, method, url, headers, body }) {
     const bytes = Uint8Array.from(atob(body), (c) => c.charCodeAt(0));
     const request = { method, url, headers, body: textOf(bytes), bytes, json() { return JSON.parse(this.body); } };
@@ -323,7 +325,7 @@ class Http {
   }
 }
 
-// serve hands the requests of plugins to the server of the test, as long as the file runs.
+// serve passes the requests of plugins to the test's server, as long as the file runs.
 let served;
 const serve = async () => {
   for (;;) {
@@ -376,7 +378,7 @@ const start = async ({ plugin = '', properties = {}, answers = {}, now } = {}) =
   return new Server(await at(here, host.start({ plugin, properties, now: time })), http);
 };
 
-// The run of a test.
+// Running a test.
 
 const failures = (errors) => {
   if (errors.length === 0) return;

@@ -42,10 +42,11 @@ type script struct {
 	requests chan *request
 
 	mu sync.Mutex
-	// server is that of the test that runs; nil if it has none. problems are what went wrong outside of the test itself.
+	// server is that of the running test; nil if there is none. problems are errors outside the
+	// test itself.
 	server   *server
 	problems []error
-	// log are the warnings and errors of the servers of the test.
+	// log contains the warnings and errors of the test's servers.
 	log []string
 }
 
@@ -55,7 +56,8 @@ var kitModules = map[string]string{
 	"app:test/run": kit,
 }
 
-// file runs the tests of a file. It reports whether there were some that match; the error is why the file cannot be run.
+// file runs the matching tests of a file and reports whether there were any; the error is why the
+// file cannot be run.
 func (r *runner) file(ctx context.Context, path string, sum *Summary) (matched bool, err error) {
 	built, err := bundle.Build(bundle.Options{
 		Entry: path, Output: strings.TrimSuffix(path, filepath.Ext(path)) + ".bundle.js", Modules: kitModules,
@@ -85,10 +87,10 @@ func (r *runner) file(ctx context.Context, path string, sum *Summary) (matched b
 	return s.run(ctx, module.Extensions()[0], sum)
 }
 
-// memoryLimit is how many bytes the engine of a file of tests may hold.
+// memoryLimit is the memory limit of the engine of a file in bytes.
 const memoryLimit = 256 << 20
 
-// run runs the tests that the file has declared.
+// run runs the tests that the file declared.
 func (s *script) run(ctx context.Context, tests plugin.Extension, sum *Summary) (matched bool, err error) {
 	var list []testInfo
 	if _, err := tests.Call(ctx, listTests, []any{float64(s.runner.Timeout.Milliseconds())}, &list); err != nil {
@@ -124,7 +126,7 @@ func (s *script) run(ctx context.Context, tests plugin.Extension, sum *Summary) 
 	return matched, nil
 }
 
-// one runs a test and returns why it failed, and what was logged then.
+// one runs a test and returns why it failed, and what was logged.
 func (s *script) one(ctx context.Context, tests plugin.Extension, i int) (problems []error, log []string) {
 	limited, cancel := context.WithTimeout(ctx, s.runner.Timeout)
 	defer cancel()
@@ -148,7 +150,7 @@ func (s *script) one(ctx context.Context, tests plugin.Extension, i int) (proble
 	return problems, log
 }
 
-// problem notes what went wrong outside of the test itself.
+// problem records an error outside the test itself.
 func (s *script) problem(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,16 +25,16 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A server is the server of a test, with the plugin.
+// A server is a test's server with the plugin.
 type server struct {
 	script *script
-	// folder is that of the plugin, or of its sources.
+	// folder contains the plugin or its sources.
 	folder string
 	app    *app.App
 	plugin *plugin.Plugin
 	clock  *js.Clock
 	cancel context.CancelFunc
-	// ended is closed when the server has stopped, and err is set then.
+	// ended is closed when the server has stopped; err is set before.
 	ended chan struct{}
 	err   error
 
@@ -48,7 +48,7 @@ type server struct {
 	held          map[int32]bool
 }
 
-// usual are the properties of servers of tests.
+// usual are the default properties of test servers.
 var usual = []string{
 	"app.service.admin-api.http.port=0", "app.gateway.admin-api.http.port=0",
 	"app.service.admin-api.http.host=127.0.0.1", "app.gateway.admin-api.http.host=127.0.0.1",
@@ -58,20 +58,20 @@ var usual = []string{
 	"app.plugin.java.spare=false", "app.plugin.abort-on-failure=true", "app.plugin.enabled=true",
 }
 
-// A startInput is what a test asks for.
+// A startInput is the input of a server's start.
 type startInput struct {
 	Plugin     string         `json:"plugin"`
 	Properties map[string]any `json:"properties"`
 	Now        string         `json:"now"`
 }
 
-// pluginInfo is what a test learns of the plugin.
+// pluginInfo is information about the plugin for the test.
 type pluginInfo struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
 }
 
-// start starts the server of a test.
+// start starts a test's server.
 func (s *script) start(ctx context.Context, in startInput) (*pluginInfo, error) {
 	s.mu.Lock()
 	running := s.server != nil
@@ -147,7 +147,7 @@ func (v *server) run(c *config.Config, file string) error {
 	return nil
 }
 
-// scripts puts the plugin into the hands of the test.
+// scripts puts the plugin's clock and network under the control of the test.
 func (v *server) scripts(o *js.Options) {
 	o.HTTP = &http.Client{Transport: v}
 	o.Clock = v.clock
@@ -162,7 +162,7 @@ func (v *server) stop() error {
 	v.mu.Lock()
 	clients := v.clients
 	v.clients = nil
-	for _, r := range v.waiting { // The server would wait for the plugin, which waits for the test.
+	for _, r := range v.waiting { // Otherwise the server would wait for the plugin, which waits for the test.
 		r.reply(&response{Error: "the test has ended"})
 	}
 	v.mu.Unlock()
@@ -174,7 +174,7 @@ func (v *server) stop() error {
 	return v.err
 }
 
-// stopServer stops the server of the test that has ended, if it has one.
+// stopServer stops the server of the finished test, if there is one.
 func (s *script) stopServer() error {
 	s.mu.Lock()
 	v := s.server
@@ -188,7 +188,7 @@ func (s *script) stopServer() error {
 	return err
 }
 
-// keepLog keeps the warnings and errors of a server that has ended, for a test that fails.
+// keepLog keeps the warnings and errors of a stopped server, for a failed test.
 func (s *script) keepLog(v *server) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *script) keepLog(v *server) {
 	}
 }
 
-// current is the server of the test that runs.
+// current returns the server of the running test.
 func (s *script) current() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,8 @@ func (s *script) current() (*server, error) {
 	return s.server, nil
 }
 
-// pluginFile is the file of the plugin: the one that is named, or the one that the tests are named after.
+// pluginFile returns the file of the plugin: the given one, or the one that the test file is named
+// after.
 func (s *script) pluginFile(name string) (string, error) {
 	if name != "" {
 		file := filepath.Join(filepath.Dir(s.file), filepath.FromSlash(name))
@@ -229,7 +230,7 @@ func (s *script) pluginFile(name string) (string, error) {
 	return "", fmt.Errorf("start: there is neither %s.ts nor %[1]s.js beside the tests: name the file, as start({ plugin: './main.js' })", filepath.Base(base))
 }
 
-// loadable is a file that a server loads: the plugin itself, or the script that is made of it.
+// loadable returns a file that a server can load: the plugin itself, or the script built from it.
 func (s *script) loadable(file, home string) (string, error) {
 	if !strings.HasSuffix(file, ".ts") {
 		return file, nil
@@ -250,7 +251,7 @@ func (s *script) loadable(file, home string) (string, error) {
 	return script, nil
 }
 
-// flatten makes items of the form "a.b[0]=value" of nested properties.
+// flatten converts nested properties to items of the form "a.b[0]=value".
 func flatten(name string, value any) (list []string, err error) {
 	add := func(name string, value any) {
 		var more []string
@@ -279,7 +280,7 @@ func flatten(name string, value any) (list []string, err error) {
 	return list, err
 }
 
-// A request is one of the plugin that waits for its answer.
+// A request is one of the plugin that waits for its response.
 type request struct {
 	id     int32
 	req    *http.Request
@@ -287,7 +288,7 @@ type request struct {
 	answer chan *response
 }
 
-// reply answers the request; only the first answer counts.
+// reply responds to the request; only the first response counts.
 func (r *request) reply(a *response) {
 	select {
 	case r.answer <- a:
@@ -295,7 +296,7 @@ func (r *request) reply(a *response) {
 	}
 }
 
-// A response is what a request gets.
+// A response is the response to a request.
 type response struct {
 	Status  int32      `json:"status"`
 	Headers [][]string `json:"headers"`
@@ -304,7 +305,7 @@ type response struct {
 	Problem string     `json:"problem"`
 }
 
-// RoundTrip implements http.RoundTripper: the test answers.
+// RoundTrip implements http.RoundTripper: the test responds.
 func (v *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := &request{req: req, answer: make(chan *response, 1)}
 	if req.Body != nil {
@@ -339,7 +340,7 @@ func (v *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// response is an answer as the plugin gets it.
+// response converts a response for the plugin.
 func (a *response) response(req *http.Request) (*http.Response, error) {
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
@@ -356,19 +357,19 @@ func (a *response) response(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// recorder keeps what the plugin, and the server about it, logs.
+// recorder records the log of the plugin, and of the server about it.
 type recorder struct {
 	server *server
 	attrs  []slog.Attr
 }
 
-// A logLine is what was logged.
+// A logLine is a log record.
 type logLine struct {
 	Level string `json:"level"`
 	Text  string `json:"text"`
 }
 
-// saying hands on what tests write themselves.
+// saying passes on the output of tests.
 type saying struct {
 	file string
 	said func(file, text string)
@@ -396,7 +397,7 @@ func (s *saying) WithAttrs([]slog.Attr) slog.Handler { return s }
 // WithGroup implements slog.Handler.
 func (s *saying) WithGroup(string) slog.Handler { return s }
 
-// said is the message of what a plugin writes to the log.
+// said is the log message of a plugin's output.
 const said = "plugin says"
 
 // Enabled implements slog.Handler.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testkit runs the tests that authors of plugins write in JavaScript and TypeScript: each file in an engine of its own,
-// each test with a server of its own if it starts one. The server is the real one, with the plugin, in a folder that is removed
-// afterwards; the clock and the network of the plugin are in the hands of the test.
+// Package testkit runs tests of plugins, written in JavaScript and TypeScript: each file in its own
+// engine, each test with its own server if it starts one. The server is the real one, with the
+// plugin, in a folder that is removed afterwards; the test controls the clock and the network of
+// the plugin.
 //
-// It is not for tests of this server: those are written in Go.
+// It is not for tests of this server, which are written in Go.
 package testkit
 
 import (
@@ -27,30 +28,31 @@ import (
 //go:embed kit.js
 var kit string
 
-// Options say what is run.
+// Options configures Run.
 type Options struct {
-	// Paths are files with tests, or folders in which they are looked for.
+	// Paths are test files, or folders to search for them.
 	Paths []string
-	// Match selects tests by their names; nil is all.
+	// Match selects tests by name; nil means all.
 	Match *regexp.Regexp
-	// Timeout is how long a test may take.
+	// Timeout is the time limit of a test.
 	Timeout time.Duration
-	// Coverage counts the lines that run.
+	// Coverage enables counting the executed lines.
 	Coverage bool
-	// Said gets what tests write with console and app.log; nil drops it.
+	// Said receives the output of tests by console and app.log; nil drops it.
 	Said func(file, text string)
-	// Done is told of each test when it has ended, and of each file that cannot be run.
+	// Done is called after each test, and for each file that cannot be run.
 	Done func(Outcome)
 }
 
-// An Outcome is what became of a test.
+// An Outcome is the result of a test.
 type Outcome struct {
 	// File is the path of the file; Test is empty if the file cannot be run.
 	File, Test string
 	Skipped    bool
-	// Problems are why it failed; none if it did not.
+	// Problems are the reasons of its failure; empty if it passed.
 	Problems []error
-	// Log are the warnings and errors of the plugin, and of the server about it, if the test failed.
+	// Log contains the warnings and errors of the plugin, and of the server about it, if the test
+	// failed.
 	Log      []string
 	Duration time.Duration
 }
@@ -58,21 +60,22 @@ type Outcome struct {
 // A Summary counts tests.
 type Summary struct {
 	Files, Passed, Failed, Skipped int
-	// Broken are the files that could not be run.
+	// Broken is the number of files that could not be run.
 	Broken   int
 	Duration time.Duration
-	// Lines are how often the lines with statements of the plugins and of what they import ran, by file; nil if nobody asked.
+	// Lines counts the executions of the lines with statements of the plugins and their imports, by
+	// file; nil without Coverage.
 	Lines map[string]map[int]int
 }
 
-// OK reports whether everything that ran passed, and something did.
+// OK reports whether all tests passed, and at least one ran.
 func (s Summary) OK() bool { return s.Failed == 0 && s.Broken == 0 && s.Passed > 0 }
 
-// testFile is the name of a file with tests.
+// testFile matches the names of test files.
 var testFile = regexp.MustCompile(`\.test\.(js|mjs|ts)$`)
 
-// Find returns the files with tests: those that are named, and those in the folders that are named, without the folders of
-// packages and hidden ones.
+// Find returns the test files: the given ones, and those in the given folders, except package
+// folders and hidden ones.
 func Find(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -111,11 +114,11 @@ func Find(paths []string) (files []string, err error) {
 	return files, nil
 }
 
-// sourceFile is the name of a file that tests may depend on.
+// sourceFile matches the names of files that tests may depend on.
 var sourceFile = regexp.MustCompile(`\.(js|mjs|ts|json)$`)
 
-// Stamp is a text that changes when a source in one of the folders does, or in the folder of a file that is named. Packages and
-// hidden folders do not count.
+// Stamp returns a text that changes when a source in one of the folders, or in the folder of a
+// given file, changes. Package folders and hidden ones are ignored.
 func Stamp(paths []string) string {
 	var b strings.Builder
 	for _, path := range paths {
@@ -125,7 +128,7 @@ func Stamp(paths []string) string {
 		_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // It has just gone.
+				return nil // Just removed.
 			case d.IsDir() && file != path && isForeign(d.Name()):
 				return filepath.SkipDir
 			case !d.IsDir() && sourceFile.MatchString(d.Name()):
@@ -139,12 +142,13 @@ func Stamp(paths []string) string {
 	return b.String()
 }
 
-// isForeign reports whether a folder holds packages or is hidden.
+// isForeign reports whether a folder contains packages or is hidden.
 func isForeign(name string) bool {
 	return name == "node_modules" || strings.HasPrefix(name, ".") && name != "." && name != ".."
 }
 
-// Run runs the tests, one after another. The error says why they could not be run at all; tests that fail are in the summary.
+// Run runs the tests, one after another. The error says why they could not be run at all; failed
+// tests are in the summary.
 func Run(ctx context.Context, o Options) (s Summary, err error) {
 	begin := time.Now()
 	files, err := Find(o.Paths)
@@ -188,7 +192,8 @@ func Run(ctx context.Context, o Options) (s Summary, err error) {
 	return s, nil
 }
 
-// isCovered reports whether a file is of interest: it exists, and is neither a test nor part of a package.
+// isCovered reports whether the coverage includes a file: it exists, and is neither a test nor part
+// of a package.
 func isCovered(file string) bool {
 	if testFile.MatchString(file) || slices.Contains(strings.Split(file, "/"), "node_modules") {
 		return false
@@ -200,12 +205,12 @@ func isCovered(file string) bool {
 // runner runs the files of one call of Run.
 type runner struct {
 	Options
-	// home is the folder of everything that servers write; servers counts them.
+	// home is the folder of all files of servers; servers counts them.
 	home    string
 	servers int
-	// coverage counts lines; nil counts none.
+	// coverage counts lines; nil if disabled.
 	coverage *js.Coverage
 }
 
-// Name is how the module that runs tests is called in stack traces.
+// Name is the name in stack traces of the module that runs tests.
 const Name = "app:test/run"

@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run runs files of tests, which lie in a folder with the plugin of testdata, and returns what became of them, by their names.
+// run runs test files, which are in a folder with the plugin of testdata, and returns their
+// outcomes by name.
 func run(t *testing.T, o testkit.Options, files map[string]string) (testkit.Summary, map[string]string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,7 @@ func run(t *testing.T, o testkit.Options, files map[string]string) (testkit.Summ
 	}
 	o.Paths = []string{dir}
 	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Minute // A slow machine must not make a test red.
+		o.Timeout = 5 * time.Minute // A slow machine must not make a test fail.
 	}
 	outcomes := map[string]string{}
 	o.Done = func(out testkit.Outcome) {
@@ -63,7 +64,7 @@ func run(t *testing.T, o testkit.Options, files map[string]string) (testkit.Summ
 	return s, outcomes, err
 }
 
-// describe is an error with its stack.
+// describe formats an error with its stack.
 func describe(err error) string {
 	if x, ok := errors.AsType[*plugin.Exception](err); ok {
 		return fmt.Sprintf("%v\n%s", err, x.Stack)
@@ -76,7 +77,8 @@ func begins(text string) string {
 	return "import { test, describe, beforeEach, afterEach, assert, start, until } from 'app:test';\n" + text
 }
 
-// want checks what became of tests: each text must be in the outcome; "ok" must be all of it.
+// want checks the outcomes of tests: each text must be contained in the outcome; "ok" must equal
+// it.
 func want(t *testing.T, got map[string]string, expected map[string][]string) {
 	t.Helper()
 	for name, parts := range expected {
@@ -91,7 +93,7 @@ func want(t *testing.T, got map[string]string, expected map[string][]string) {
 	}
 }
 
-// TestServer is what tests see of the server and of the plugin.
+// TestServer checks the test's view of the server and the plugin.
 func TestServer(t *testing.T) {
 	data, err := os.ReadFile("testdata/server.test.js")
 	if err != nil {
@@ -112,7 +114,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestFailures has tests that must fail, each with a sentence that says why. The probes that count lines must not show.
+// TestFailures runs tests that must fail, each with a message that says why. The probes for
+// coverage must not be visible.
 func TestFailures(t *testing.T) {
 	var said []string
 	s, got, err := run(t, testkit.Options{Coverage: true, Said: func(_, text string) { said = append(said, text) }}, map[string]string{"a.test.js": begins(`
@@ -185,7 +188,7 @@ test('last', () => {});
 	})
 }
 
-// TestCoverage counts lines in the sources, whatever was made of them, and whichever engine ran them.
+// TestCoverage counts lines in the sources, independently of the build and the engine.
 func TestCoverage(t *testing.T) {
 	s, got, err := run(t, testkit.Options{Coverage: true}, map[string]string{
 		"lib.ts": "export type Unused = string;\n\nexport const half = (n: number) => {\n  if (n < 0) {\n    return 0;\n  }\n  return n / 2;\n};\n",
@@ -216,13 +219,13 @@ test('b', async () => {
 	} else if n, ok := l[5]; !ok || n != 0 {
 		t.Errorf("the lines of lib.ts are %v", l)
 	}
-	// A request that is no message leaves after the second line.
+	// The callback returns after the second line for a request that is not a message.
 	if l := lines["typed.ts"]; l[5] != 2 || l[11] < 2 || l[13] != 2 || l[14] != 1 {
 		t.Errorf("the lines of typed.ts are %v", l)
 	}
 }
 
-// TestFiles has files that cannot be run.
+// TestFiles runs files that cannot be run.
 func TestFiles(t *testing.T) {
 	s, got, err := run(t, testkit.Options{}, map[string]string{
 		"syntax.test.js": "const x = ;", "import.test.js": "import './missing.js';", "empty.test.js": "", "throws.test.ts": "\nthrow new Error('at the top' as string);",
@@ -245,7 +248,7 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// TestTimeout ends tests that do not end, and goes on.
+// TestTimeout ends tests that do not end, and continues.
 func TestTimeout(t *testing.T) {
 	s, got, err := run(t, testkit.Options{Timeout: 2 * time.Second}, map[string]string{"a.test.js": begins(`
 test('endless', () => { for (;;); });
@@ -273,7 +276,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestFind looks for files with tests.
+// TestFind searches for test files.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.test.js", "a.js", "sub/b.test.ts", "node_modules/x/c.test.js", ".hidden/d.test.js"} {
@@ -298,7 +301,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestStopped ends with its context.
+// TestStopped checks that Run ends with its context.
 func TestStopped(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.test.js"), []byte(begins("test('waits', () => new Promise(() => {}));")), 0o600); err != nil {

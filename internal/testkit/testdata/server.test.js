@@ -119,7 +119,7 @@ test('holds the clock', async () => {
   await sent;
   assert.match(got, /^1970-01-01T00:02:0[1-9]/);
 
-  // A request that an async function answers does not hold the clock.
+  // A request that an async function answers does not stop the clock.
   ann.request({ createMessageRequest: { recipientId: bob.userId, text: `fetch ${url}` } }).catch(() => {});
   await until(() => server.http.requests.length);
   await server.clock.advance(60_000);
@@ -136,7 +136,7 @@ test('runs schedules', async () => {
 
   server = await start({ plugin: './probe.js', now: begin, properties: { 'probe.times': [3600] } });
   await server.clock.advance(3_600_000);
-  assert.equal(await server.storage.get('slot'), '2030-01-01T01:00:01.500Z'); // It waited for a timer of its own.
+  assert.equal(await server.storage.get('slot'), '2030-01-01T01:00:01.500Z'); // It waited for its own timer.
 });
 
 test('tests functions alone', () => {

@@ -10,5 +10,5 @@ test('TypeScript', async () => {
   assert.equal((await bob.message()).text, 'who?');
   await assert.rejects(ann.request({ createMessageRequest: { recipientId: bob.userId, text: 'fail' } }), { codeName: 'SERVER_INTERNAL_ERROR' });
   const failed = (await server.logs()).find((l) => l.text.includes('an extension failed'));
-  assert.match(failed?.text, /not \?.*typed\.ts:13:/); // The place is that of the source.
+  assert.match(failed?.text, /not \?.*typed\.ts:13:/); // The position is in the source.
 });
