@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package classfile reads what class files of Java say about themselves: their version, their names, what they extend and
-// implement, their fields and methods, and the classes that they refer to. It does not read code and does not verify anything.
+// Package classfile parses the declarations in Java class files: version, names, superclass and
+// interfaces, fields and methods, and referenced classes. It neither parses code nor verifies
+// anything.
 package classfile
 
 import (
@@ -15,9 +16,9 @@ import (
 	"strings"
 )
 
-// A Class is what a class file says. Names are as in class files, with slashes.
+// A Class is the contents of a class file. Names are as in class files, with slashes.
 type Class struct {
-	// Major is the version of the format: 65 is that of Java 21.
+	// Major is the major version of the format: 65 is that of Java 21.
 	Major int
 	Name  string
 	// Super is empty only for java/lang/Object and for modules.
@@ -27,18 +28,18 @@ type Class struct {
 	Abstract   bool
 	Public     bool
 	Final      bool
-	// Synthetic ones are made by the compiler and have no name in a source.
+	// Synthetic is true if the compiler generated the class, which has no name in a source.
 	Synthetic bool
-	// Enclosed is whether it stands in a method of another class: an anonymous or a local class.
+	// Enclosed is true for anonymous and local classes.
 	Enclosed  bool
 	Signature string
-	// Deprecated is whether it or a member carries the annotation of this name.
+	// Deprecated is true if the class or member has the annotation of this name.
 	Deprecated bool
-	// Record is whether it is a record.
+	// Record is true for records.
 	Record  bool
 	Fields  []Field
 	Methods []Method
-	// References are the other classes that it names, sorted.
+	// References are the other classes that it refers to, sorted.
 	References []string
 }
 
@@ -47,9 +48,9 @@ type Method struct {
 	Name, Descriptor         string
 	Public, Static, Abstract bool
 	Protected, Final         bool
-	// Synthetic ones are made by the compiler, such as bridges.
+	// Synthetic is true if the compiler generated the method, such as a bridge.
 	Synthetic bool
-	// Signature is the descriptor with parameters of types; empty if there are none.
+	// Signature is the generic signature; empty if there is none.
 	Signature  string
 	Deprecated bool
 }
@@ -61,11 +62,12 @@ type Field struct {
 	Synthetic                        bool
 	Signature                        string
 	Deprecated                       bool
-	// Constant is the value that compilers copy into the classes that use the field; empty if they do not.
+	// Constant is the value that compilers inline into the users of the field; empty if there is
+	// none.
 	Constant string
 }
 
-// Java is the version of Java that a version of the format belongs to.
+// Java returns the version of Java of a major version of the format.
 func Java(major int) int { return major - 44 }
 
 const (
@@ -87,12 +89,12 @@ const (
 	constMethodType  = 16
 )
 
-// sizes are how many bytes follow the kind of a constant of fixed size.
+// sizes are the sizes in bytes of constants with a fixed size, by kind.
 var sizes = map[byte]int{3: 4, 4: 4, 5: 8, 6: 8, constClass: 2, constString: 2, 9: 4, 10: 4, 11: 4, constNameAndType: 4, 15: 3, constMethodType: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 
 var errShort = errors.New("the class file ends too early")
 
-// reader reads numbers; after the end it reads zeros and remembers that.
+// reader reads numbers; beyond the end it returns zeros and sets a flag.
 type reader struct {
 	data  []byte
 	at    int
@@ -112,10 +114,10 @@ func (r *reader) u1() byte { return r.take(1)[0] }
 func (r *reader) u2() int  { return int(binary.BigEndian.Uint16(r.take(2))) }
 func (r *reader) u4() int  { return int(binary.BigEndian.Uint32(r.take(4))) }
 
-// pool is the pool of constants.
+// pool is the constant pool.
 type pool struct {
 	kinds []byte
-	// values are the texts of texts, and the bytes of everything else.
+	// values are the texts of UTF-8 constants, and the bytes of other constants.
 	values [][]byte
 }
 
@@ -135,7 +137,7 @@ func readPool(r *reader) (*pool, error) {
 		}
 		p.values[i] = r.take(size)
 		if kind == 5 || kind == 6 {
-			i++ // Numbers of 64 bits take two places.
+			i++ // 64-bit numbers take two entries.
 		}
 	}
 	return p, nil
@@ -155,7 +157,7 @@ func (p *pool) class(i int) string {
 	return p.text(int(binary.BigEndian.Uint16(p.values[i])))
 }
 
-// Parse reads a class file.
+// Parse parses a class file.
 func Parse(data []byte) (*Class, error) {
 	r := &reader{data: data}
 	if r.u4() != 0xCAFEBABE {
@@ -213,7 +215,7 @@ func Parse(data []byte) (*Class, error) {
 	return c, nil
 }
 
-// members is how many fields or methods follow; none if the file has ended.
+// members reads the number of fields or methods; 0 at the end of the file.
 func members(r *reader) int {
 	n := r.u2()
 	if n*8 > len(r.data)-r.at {
@@ -223,13 +225,13 @@ func members(r *reader) int {
 	return n
 }
 
-// attributes are those of a class, a field or a method.
+// attributes are the known attributes of a class, a field or a method.
 type attributes struct {
 	signature, constant          string
 	deprecated, record, enclosed bool
 }
 
-// readAttributes reads those that are known, and skips the others.
+// readAttributes reads the known attributes, and skips the others.
 func readAttributes(r *reader, p *pool) attributes {
 	var a attributes
 	for range r.u2() {
@@ -254,7 +256,7 @@ func readAttributes(r *reader, p *pool) attributes {
 	return a
 }
 
-// constant is a constant as text: numbers as their bytes, texts quoted.
+// constant formats a constant: numbers as their bytes, texts quoted.
 func (p *pool) constant(i int) string {
 	if i <= 0 || i >= len(p.kinds) {
 		return ""
@@ -272,7 +274,7 @@ func (p *pool) constant(i int) string {
 	}
 }
 
-// addClass adds a class, or what an array consists of.
+// addClass adds a class, or the element class of an array.
 func addClass(refs map[string]bool, name string) {
 	if strings.HasPrefix(name, "[") {
 		addDescriptor(refs, name)
@@ -281,7 +283,7 @@ func addClass(refs map[string]bool, name string) {
 	}
 }
 
-// addDescriptor adds the classes that a descriptor of a field or method names.
+// addDescriptor adds the classes in the descriptor of a field or method.
 func addDescriptor(refs map[string]bool, descriptor string) {
 	for {
 		i := strings.IndexByte(descriptor, 'L')

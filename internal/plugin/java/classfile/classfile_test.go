@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// builder makes class files.
+// builder builds class files.
 type builder struct {
 	pool  bytes.Buffer
 	count int

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Check returns what breaks plugins that were compiled against an old API, or whose sources were, one sentence each. Whatever
-// plugins can implement must not demand more of them. What was deprecated in the old API may be gone in a new major version.
+// Check returns what breaks plugins that were compiled against an old API, or their sources, one
+// sentence each. Interfaces and classes that plugins can implement must not require more of them.
+// What was deprecated in the old API may be removed in a new major version.
 func Check(old, now *API) []string {
 	c := &check{old: old, now: now, free: major(old.Version) != major(now.Version)}
 	for _, name := range slices.SortedFunc(maps.Keys(old.Classes), compare) {
@@ -27,7 +28,7 @@ func Check(old, now *API) []string {
 
 type check struct {
 	old, now *API
-	// free is whether what was deprecated may go.
+	// free is true if deprecated declarations may be removed.
 	free  bool
 	found []string
 }
@@ -102,7 +103,7 @@ func orNone(s string) string {
 	return s
 }
 
-// supers are all classes and interfaces that a class is of.
+// supers returns all superclasses and interfaces of a class.
 func (api *API) supers(name string) map[string]bool {
 	all := map[string]bool{}
 	var add func(string)
@@ -122,7 +123,7 @@ func (api *API) supers(name string) map[string]bool {
 	return all
 }
 
-// find returns a member of a class, or what it inherits; constructors are not inherited.
+// find returns a declared or inherited member of a class; constructors are not inherited.
 func (api *API) find(name, key string) *Member {
 	class := api.Classes[name]
 	if class == nil {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compat compares the API for plugins in Java with that of the last release. The API of a release is a text in the
-// source tree, one line for each class, field and method, so that reviewers see what a change does to it; Check says what of
-// it breaks plugins that were compiled against that release. It reads class files only: what code does is not compared.
+// Package compat compares the Java plugin API with that of the last release. The API of a release
+// is a text file in the source tree, one line for each class, field and method, so that reviewers
+// see how a change affects it; Check reports what breaks plugins that were compiled against that
+// release. It reads class files only and does not compare behaviour.
 package compat
 
 import (
@@ -21,7 +22,7 @@ import (
 	"example.org/app/internal/plugin/java/classfile"
 )
 
-// File is where the API of the last release stands, from the top of the source tree.
+// File is the file with the API of the last release, relative to the source tree.
 const File = "internal/plugin/java/compat/baseline.txt"
 
 //go:embed baseline.txt
@@ -36,24 +37,24 @@ func Baseline() (*API, error) {
 	return api, nil
 }
 
-// An API is what plugins can use of a jar.
+// An API is the public API of a jar.
 type API struct {
-	// Version is the version of the release, as in the pom.xml.
+	// Version is the version of the release, as in pom.xml.
 	Version string
-	// Classes are by their names, with slashes as in class files.
+	// Classes are by name, with slashes as in class files.
 	Classes map[string]*Class
 }
 
-// A Class is a class, an interface, an enumeration or a record that plugins can use.
+// A Class is a class, an interface, an enumeration or a record of the API.
 type Class struct {
 	Name string
-	// Words are what is known of it: its kind, final, abstract, deprecated.
+	// Words are its kind and modifiers: final, abstract, deprecated.
 	Words []string
-	// Supers are the class that it extends and the interfaces that it implements, sorted.
+	// Supers are its superclass and interfaces, sorted.
 	Supers []string
-	// Signature is what it extends with parameters of types; empty if there are none.
+	// Signature is its generic signature; empty if there is none.
 	Signature string
-	// Members are by their names and descriptors.
+	// Members are by name and descriptor.
 	Members map[string]*Member
 }
 
@@ -62,21 +63,23 @@ type Member struct {
 	// Key is the name and the descriptor, separated by a space for fields.
 	Key   string
 	Words []string
-	// Signature is the descriptor with parameters of types, Constant the value that compilers copy. Empty if there is none.
+	// Signature is the generic signature, Constant the value that compilers inline; empty if there
+	// is none.
 	Signature, Constant string
 }
 
 func (c *Class) is(word string) bool  { return slices.Contains(c.Words, word) }
 func (m *Member) is(word string) bool { return slices.Contains(m.Words, word) }
 
-// protocol is the package of the classes that protoc makes of the protocol. Of these, the interfaces that read messages and the
-// constants of enumerations are kept: everything else follows from them.
+// protocol is the package of the classes that protoc generates from the protocol. Of these, the
+// interfaces for reading messages and the constants of enumerations are compared: everything else
+// follows from them.
 const protocol = "im/app/proto/"
 
-// internal is the package between the API and the host, which plugins do not use.
+// internal is the package between API and host, which plugins do not use.
 const internal = "im/app/plugin/spi/"
 
-// Current returns the API of the jars that this program carries.
+// Current returns the API of the jars that are embedded in this program.
 func Current(version string) (*API, error) {
 	var all [][]byte
 	for _, name := range []string{java.APIJar, java.TestJar} {
@@ -136,7 +139,7 @@ func parse(f *zip.File) (*classfile.Class, error) {
 	return classfile.Parse(data)
 }
 
-// words are those whose condition is true.
+// words returns the words whose condition is true.
 func words(list ...any) []string {
 	var out []string
 	for i := 0; i < len(list); i += 2 {
@@ -178,7 +181,8 @@ func classOf(c *classfile.Class) *Class {
 			"public", f.Public, "protected", f.Protected, "static", f.Static, "final", f.Final, "deprecated", f.Deprecated)}
 	}
 	for _, m := range c.Methods {
-		// The constructors of records that the server makes, or that have a builder, grow with every component.
+		// Constructors of records that only the server creates, or that have a builder, get a
+		// parameter for every new component.
 		grows := c.Record && m.Name == "<init>" && (built || strings.HasPrefix(c.Name, "im/app/plugin/api/"))
 		if m.Synthetic || !m.Public && !m.Protected || m.Protected && c.Final || grows {
 			continue
@@ -192,7 +196,7 @@ func classOf(c *classfile.Class) *Class {
 
 const title = "# The API for plugins in Java, as of version "
 
-// Write writes an API as Parse reads it.
+// Write writes an API in the format of Parse.
 func (api *API) Write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s%s.\n# go run ./internal/plugin/java/compat/renew writes it, for a release. DO NOT EDIT.\n", title, api.Version)
@@ -219,7 +223,7 @@ func (api *API) Write(w io.Writer) error {
 	return b.Flush()
 }
 
-// Parse reads what Write wrote.
+// Parse parses the output of Write.
 func Parse(text string) (*API, error) {
 	first, rest, _ := strings.Cut(text, "\n")
 	version, ok := strings.CutPrefix(first, title)
@@ -259,16 +263,16 @@ func Parse(text string) (*API, error) {
 	return api, nil
 }
 
-// major is the first number of a version.
+// major returns the major version.
 func major(version string) string {
 	n, _, _ := strings.Cut(version, ".")
 	return n
 }
 
-// dotted is a name as sources have it.
+// dotted returns a name as in source code.
 func dotted(name string) string {
 	return strings.NewReplacer("/", ".", "$", ".").Replace(name)
 }
 
-// compare orders by name, for reports.
+// compare compares names, for reports.
 func compare(a, b string) int { return cmp.Compare(dotted(a), dotted(b)) }

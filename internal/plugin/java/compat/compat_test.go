@@ -17,7 +17,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// current is the API of this tree, of the version that its pom.xml names.
+// current returns the API of this tree, with the version in its pom.xml.
 func current(t *testing.T) *API {
 	t.Helper()
 	data, err := os.ReadFile("../../../../sdk/java/pom.xml")
@@ -56,7 +56,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestNames finds classes of the same name in two packages, which no source can import both.
+// TestNames finds classes with the same name in two packages, which a source cannot import both.
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for name := range current(t).Classes {
@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// cases are classes in two versions, and what the second breaks.
+// cases are two versions of classes, and what the second breaks.
 var cases = map[string]struct {
 	old, now string
 	want     []string
@@ -163,7 +163,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	compare(Check(before, after), want)
-	after.Version = "2.0.0" // What was deprecated may be gone.
+	after.Version = "2.0.0" // Deprecated declarations may be removed.
 	compare(Check(before, after), later)
 	if found := Check(before, before); len(found) > 0 {
 		t.Errorf("an API breaks itself: %v", found)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heapdump finds out which plugin holds the memory of a JVM, from the file that the JVM writes when its heap is full.
-// It reads the format HPROF 1.0.2 as far as it needs. It knows nothing of processes.
+// Package heapdump determines which plugin retains the memory of a JVM, from the heap dump that the
+// JVM writes when its heap is full. It parses HPROF 1.0.2 as far as needed, and does not know
+// processes.
 package heapdump
 
 import (
@@ -13,16 +14,17 @@ import (
 	"slices"
 )
 
-// A Holding is what is in a heap.
+// A Holding is the memory in a heap by owner.
 type Holding struct {
-	// Total is how many bytes are in use, and Plugins how many of them each plugin holds, by its number in the JVM: what is
-	// reachable only from its classes, its objects and its threads, and the classes.
+	// Total is the number of bytes in use, and Plugins the number of bytes that each plugin
+	// retains, by its number in the JVM: objects reachable only from its classes, its objects and
+	// its threads, and the classes themselves.
 	Total   int64
 	Plugins map[int]int64
 }
 
-// Hoarder returns the number of the plugin that holds most of what plugins hold, and at least a quarter of all. It returns
-// false if there is none.
+// Hoarder returns the number of the plugin that retains most of the plugins' memory, and at least a
+// quarter of the total. It returns false if there is none.
 func (h Holding) Hoarder() (number int, held int64, ok bool) {
 	var sum int64
 	for n, bytes := range h.Plugins {
@@ -33,7 +35,7 @@ func (h Holding) Hoarder() (number int, held int64, ok bool) {
 	return number, held, held > sum/2 && held >= h.Total/4
 }
 
-// The names that the host gives what belongs to a plugin.
+// Names of the host's classes and fields that identify the objects of a plugin.
 const (
 	loaderClass = "im/app/plugin/host/load/PluginLoader"
 	baseLoader  = "java/lang/ClassLoader"
@@ -50,10 +52,10 @@ const (
 	typeLong    = 11
 )
 
-// sizes are those of the types from boolean to long.
+// sizes are the sizes of the types from boolean to long.
 var sizes = [...]int{typeBoolean: 1, 5: 2, 6: 4, 7: 8, 8: 1, 9: 2, 10: 4, typeLong: 8}
 
-// Records and parts of records.
+// Tags of records and subrecords.
 const (
 	recordString  = 0x01
 	recordClass   = 0x02
@@ -75,42 +77,43 @@ const (
 	dumpValues   = 0x23
 )
 
-// A dump is a file that was read.
+// A dump is a parsed file.
 type dump struct {
 	data    []byte
 	idSize  int
 	names   map[uint64]string
 	classes map[uint64]*class
-	// objects are all but classes, sorted by their id after reading.
+	// objects are all objects except classes, sorted by id after parsing.
 	objects []object
 	roots   []root
-	// threads are the objects of threads by the numbers that roots have.
+	// threads maps the thread numbers of roots to thread objects.
 	threads map[uint32]uint64
 }
 
-// An object is where the part about it begins, and who has been found to hold it.
+// An object is the offset of an object's record, and its owner.
 type object struct {
 	id uint64
 	at int
-	// holder is the number of a plugin, 0 if it was not found, or server.
+	// holder is the number of a plugin, 0 if unknown, or server.
 	holder int32
 	kind   byte
 }
 
-// server is who holds what no plugin does.
+// server is the owner of objects that no plugin retains.
 const server = math.MaxInt32
 
 type class struct {
 	name          string
 	super, loader uint64
-	// fields are those that the class adds, in their order in an instance.
+	// fields are the fields that the class declares, in their order in an instance.
 	fields []field
-	// statics are the objects that its static fields and the class itself refer to.
+	// statics are the references of its static fields and of the class itself.
 	statics []uint64
-	// layout is where references are in an instance; it is set when it is needed first.
+	// layout contains the offsets of references in an instance; it is set on first use.
 	layout []int
 	laid   bool
-	// holder is the number of the plugin that it belongs to, if it does; isLoader and thread say of what kind it is.
+	// holder is the number of the plugin that it belongs to, if any; isLoader and thread are its
+	// kind.
 	holder           int32
 	isLoader, thread bool
 }
@@ -120,7 +123,7 @@ type field struct {
 	kind byte
 }
 
-// A root is an object that is alive by itself, for a thread if it says which.
+// A root is a GC root, of a thread if it names one.
 type root struct {
 	id     uint64
 	thread uint32
@@ -129,10 +132,10 @@ type root struct {
 
 var errDump = errors.New("the heap dump cannot be read")
 
-// Read finds out who holds what.
+// Read determines the owners of the memory in a dump.
 func Read(data []byte) (h Holding, err error) {
 	defer func() {
-		// Every length in the file is used as an index; one that does not fit stops the reading.
+		// Every length in the file is used as an index; an invalid one ends the parsing.
 		if r := recover(); r != nil {
 			h, err = Holding{}, fmt.Errorf("%w: %v", errDump, r)
 		}
@@ -144,7 +147,7 @@ func Read(data []byte) (h Holding, err error) {
 	return d.hold(), nil
 }
 
-// A cursor reads values one after another. It panics behind the end.
+// A cursor reads consecutive values. It panics beyond the end.
 type cursor struct {
 	d  *dump
 	at int
@@ -187,7 +190,7 @@ func (d *dump) size(kind byte) int {
 	return sizes[kind]
 }
 
-// read reads the whole file.
+// read parses the whole file.
 func (d *dump) read() error {
 	end := bytes.IndexByte(d.data, 0)
 	if end < 0 || !bytes.HasPrefix(d.data, []byte("JAVA PROFILE 1.0.")) {
@@ -243,7 +246,7 @@ func (d *dump) class(id uint64) *class {
 	return c
 }
 
-// part reads a part of a dump.
+// part parses a subrecord of a dump.
 func (d *dump) part(c *cursor) {
 	at := c.at
 	switch tag := c.u1(); tag {
@@ -306,7 +309,7 @@ func (d *dump) readClass(c *cursor) {
 	}
 }
 
-// find finds an object; nil if there is none with the id.
+// find finds an object by id; nil if there is none.
 func (d *dump) find(id uint64) *object {
 	i, found := slices.BinarySearchFunc(d.objects, id, func(o object, id uint64) int {
 		switch {
@@ -323,14 +326,15 @@ func (d *dump) find(id uint64) *object {
 	return &d.objects[i]
 }
 
-// instance returns the class of an instance and where its fields begin.
+// instance returns the class of an instance and the offset of its fields.
 func (d *dump) instance(o *object) (*class, int) {
 	c := &cursor{d, o.at + 1 + d.idSize + 4}
 	k := d.classes[c.id()]
 	return k, c.at + 4
 }
 
-// field returns where a field of an instance is that a class with a name declares; 0 if there is none.
+// field returns the offset of an instance's field that is declared in the named class; 0 if there
+// is none.
 func (d *dump) field(o *object, declaring, name string) int {
 	if o == nil || o.kind != dumpInstance {
 		return 0

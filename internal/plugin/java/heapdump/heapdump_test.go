@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A writer writes dumps as a JVM does.
+// A writer writes dumps like a JVM.
 type writer struct{ file, heap []byte }
 
 func (w *writer) record(tag byte, body []byte) {
@@ -32,7 +32,7 @@ func join(parts ...[]byte) (b []byte) {
 	return b
 }
 
-// class writes a class with one static field, which may be 0, and fields of instances by their names.
+// class writes a class with one static field, which may be 0, and instance fields by name.
 func (w *writer) class(id uint64, name uint64, super, loader, static uint64, fields map[uint64]byte) {
 	w.record(recordClass, join(u4(1), ids(id), u4(0), ids(name)))
 	w.heap = append(w.heap, join([]byte{dumpClass}, ids(id), u4(0), ids(super, loader, 0, 0, 0, 0), u4(16), []byte{0, 0, 0, 1}, ids(99), []byte{typeObject}, ids(static), []byte{0, byte(len(fields))})...)
@@ -51,8 +51,8 @@ func (w *writer) bytes(id uint64, n int) {
 
 func (w *writer) root(tag byte, body []byte) { w.heap = append(append(w.heap, tag), body...) }
 
-// sample is a heap in which the plugin 7 holds most, by a static field, the plugin 8 something by a local variable of its thread,
-// and the server something that a plugin uses, too.
+// sample returns a heap in which plugin 7 retains most, by a static field, plugin 8 something by a
+// local variable of its thread, and the server something that a plugin uses, too.
 func sample() []byte {
 	w := &writer{file: join([]byte("JAVA PROFILE 1.0.2\x00"), u4(8), make([]byte, 8))}
 	for id, name := range map[uint64]string{1: baseLoader, 2: loaderClass, 3: threadClass, 4: numberField, 5: parentField, 6: threadField, 7: "acme/Bad", 8: "acme/Good", 9: "a name that is longer than any which matters here"} {
@@ -62,12 +62,12 @@ func sample() []byte {
 	w.class(102, 2, 101, 0, 0, map[uint64]byte{4: 10})
 	w.class(103, 3, 0, 0, 0, map[uint64]byte{6: typeObject})
 	w.class(104, 9, 0, 0, 303, nil)   // Of the server, with a static field.
-	w.class(107, 7, 0, 207, 301, nil) // Of the plugin 7.
-	w.class(108, 8, 0, 209, 303, nil) // Of a loader that the plugin 8 made.
+	w.class(107, 7, 0, 207, 301, nil) // Of plugin 7.
+	w.class(108, 8, 0, 209, 303, nil) // Of a loader that plugin 8 created.
 	w.instance(207, 102, join(u4(7), ids(0)))
 	w.instance(208, 102, join(u4(8), ids(0)))
 	w.instance(209, 101, ids(208))
-	w.instance(210, 103, ids(208)) // A thread of the plugin 8.
+	w.instance(210, 103, ids(208)) // A thread of plugin 8.
 	w.heap = append(w.heap, join([]byte{dumpObjects}, ids(301), u4(0), u4(2), ids(110, 302, 0))...)
 	w.bytes(302, 1_000_000)
 	w.bytes(303, 2000)
@@ -82,7 +82,7 @@ func sample() []byte {
 	return w.file
 }
 
-// TestRead finds out who holds what.
+// TestRead checks the owners of the sample's memory.
 func TestRead(t *testing.T) {
 	h, err := Read(sample())
 	if err != nil {
@@ -108,7 +108,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzRead reads files that are none.
+// FuzzRead reads invalid files.
 func FuzzRead(f *testing.F) {
 	good := sample()
 	f.Add(good)

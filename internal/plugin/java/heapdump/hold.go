@@ -4,14 +4,15 @@ package heapdump
 
 import "encoding/binary"
 
-// headSize is about what an object takes beside its content.
+// headSize is the approximate size of an object's header.
 const headSize = 16
 
-// classSize is about what a small class takes, which is not in the heap but has a limit as well.
+// classSize is the approximate size of a small class, which is not in the heap but in a limited
+// space, too.
 const classSize = 4 << 10
 
-// hold finds out who holds which objects: the server what is reachable from it without passing through a plugin, and each plugin
-// what is reachable from it of the rest.
+// hold assigns objects to owners: to the server what is reachable from it without passing through a
+// plugin, and to each plugin what else is reachable from it.
 func (d *dump) hold() Holding {
 	loaders := d.loaders()
 	plugins := make(map[int32]bool)
@@ -24,7 +25,8 @@ func (d *dump) hold() Holding {
 	for id, n := range loaders {
 		own[id] = n
 	}
-	// The objects of plugins are known by their classes, and their threads by the loader of their context.
+	// The objects of plugins are recognised by their classes, and their threads by the context
+	// class loader.
 	for i := range d.objects {
 		o := &d.objects[i]
 		if o.kind != dumpInstance {
@@ -79,7 +81,8 @@ func (d *dump) hold() Holding {
 	return h
 }
 
-// loaders returns the numbers of plugins by the ids of their class loaders, and of those that they made.
+// loaders returns the numbers of plugins by the ids of their class loaders, and of those that they
+// created.
 func (d *dump) loaders() map[uint64]int32 {
 	for _, k := range d.classes {
 		k.isLoader, k.thread = d.is(k, baseLoader), d.is(k, threadClass)
@@ -103,7 +106,7 @@ func (d *dump) loaders() map[uint64]int32 {
 	}
 	for id := range parents {
 		above := id
-		for range len(parents) { // A file may say that loaders are their own parents.
+		for range len(parents) { // A file may contain loaders that are their own parents.
 			if above = parents[above]; above == 0 {
 				break
 			}
@@ -116,10 +119,10 @@ func (d *dump) loaders() map[uint64]int32 {
 	return list
 }
 
-// maxDepth bounds how many classes are above another.
+// maxDepth is the maximum length of a superclass chain.
 const maxDepth = 1000
 
-// is reports whether a class is one with a name or is below it.
+// is reports whether a class is the named one or a subclass of it.
 func (d *dump) is(k *class, name string) bool {
 	for range maxDepth {
 		if k == nil || k.name == name {
@@ -130,19 +133,19 @@ func (d *dump) is(k *class, name string) bool {
 	return false
 }
 
-// A walk marks what its holder reaches.
+// A walk marks the objects reachable from an owner.
 type walk struct {
 	*dump
-	// own are the objects that belong to a plugin, which others do not reach.
+	// own are the objects that belong to plugins, which other owners do not traverse.
 	own    map[uint64]int32
 	holder int32
 	queue  []*object
-	// classes are those that were visited.
+	// classes are the visited classes.
 	visited map[uint64]bool
 	bytes   int64
 }
 
-// reach takes note of a reference.
+// reach adds a reference.
 func (w *walk) reach(id uint64) {
 	if id == 0 {
 		return
@@ -170,7 +173,7 @@ func (w *walk) reach(id uint64) {
 	}
 }
 
-// run visits everything that is reachable, and returns how many bytes that are.
+// run visits all reachable objects, and returns their size in bytes.
 func (w *walk) run() int64 {
 	for len(w.queue) > 0 {
 		o := w.queue[len(w.queue)-1]
@@ -205,7 +208,7 @@ func (w *walk) visit(o *object) {
 	}
 }
 
-// layout returns where references are in the instances of a class.
+// layout returns the offsets of references in the instances of a class.
 func (d *dump) layout(k *class) []int {
 	if k.laid {
 		return k.layout

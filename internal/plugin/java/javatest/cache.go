@@ -15,12 +15,13 @@ import (
 	"example.org/app/test/need"
 )
 
-// keptTime is for how long classes are kept that nobody needs any more.
-const keptTime = 14 * 24 * time.Hour
+// cacheTime is the retention of unused cached classes.
+const cacheTime = 14 * 24 * time.Hour
 
-// keptFile is where the classes of what a key names are kept for other processes: they follow from the sources, the flags, the
-// compiler and the jar that they are compiled against. It is empty if there is no place for them.
-func keptFile(t testing.TB, key string) string {
+// cacheFile returns the file that caches the classes of a key for other processes: the key contains
+// the sources, the flags, the compiler and the jar that they are compiled against. It is empty if
+// there is no place for them.
+func cacheFile(t testing.TB, key string) string {
 	t.Helper()
 	dir := need.Cache()
 	if dir == "" {
@@ -43,8 +44,8 @@ func keptFile(t testing.TB, key string) string {
 	return filepath.Join(dir, "test-compiled", hex.EncodeToString(sum.Sum(nil)[:16])+".gob")
 }
 
-// readKept reads classes that were kept; nil if there are none.
-func readKept(file string) (classes map[string]string) {
+// readCached reads cached classes; nil if there are none.
+func readCached(file string) (classes map[string]string) {
 	if file == "" {
 		return nil
 	}
@@ -59,14 +60,15 @@ func readKept(file string) (classes map[string]string) {
 	return classes
 }
 
-// keep keeps classes for other processes, and removes what nobody made for long. If it fails, they compile again.
-func keep(file string, classes map[string]string) {
+// store caches classes for other processes, and removes expired ones. If it fails, those compile
+// again.
+func store(file string, classes map[string]string) {
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}
 	old, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
 	for _, path := range old {
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > keptTime {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > cacheTime {
 			_ = os.Remove(path)
 		}
 	}

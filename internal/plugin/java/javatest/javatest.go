@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package javatest makes jars of plugins for tests, by compiling their sources with the Java that runs them. It is for
-// tests only.
+// Package javatest builds jars of plugins for tests by compiling their sources with the JDK that
+// runs them. It is for tests only.
 package javatest
 
 import (
@@ -24,19 +24,20 @@ import (
 
 // A Plugin is a plugin to compile.
 type Plugin struct {
-	// ID, Version and Class are for the descriptor.
+	// ID, Version and Class are fields of the descriptor.
 	ID, Version, Class string
-	// Descriptor is the whole plugin.yaml instead; "-" is none.
+	// Descriptor replaces the whole plugin.yaml; "-" means no descriptor.
 	Descriptor string
-	// Sources are Java files by their paths.
+	// Sources are Java files by path.
 	Sources map[string]string
-	// Flags are further ones for the compiler.
+	// Flags are additional flags of the compiler.
 	Flags []string
-	// Files are others in the jar by their names.
+	// Files are other files of the jar by name.
 	Files map[string]string
-	// Only is the folder of the classes that the jar gets; empty is all. Plugins with the same sources are compiled once.
+	// Only is the folder of the classes to include; empty means all. Plugins with the same sources
+	// are compiled once.
 	Only string
-	// Without are classes that are compiled and then left out, by their names with slashes.
+	// Without are classes that are compiled but not included, by name with slashes.
 	Without []string
 }
 
@@ -62,8 +63,8 @@ func Sources(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// Home returns the folder of the JDK. A test is skipped without a JDK, or in a tree whose jars were not built, and in the inner
-// loop, which starts no JVM.
+// Home returns the folder of the JDK. It skips the test without a JDK, in a tree without built
+// jars, and in the inner loop, which starts no JVM.
 func Home(t testing.TB) string {
 	t.Helper()
 	need.Time(t)
@@ -81,15 +82,16 @@ func Home(t testing.TB) string {
 	return r.Home
 }
 
-// prepare makes the class cache for JVMs with the usual flags, unless it is there or another process makes it. Without it JVMs
-// start all the same.
+// prepare creates the class cache for JVMs with the usual flags, unless it exists or another
+// process is creating it. JVMs start without it as well.
 var prepare = sync.OnceFunc(func() {
 	if h, err := java.New(java.Options{Home: os.Getenv("APP_TEST_JAVA_HOME"), ClassCache: ClassCache()}); err == nil {
 		_ = h.PrepareClassCache(context.Background())
 	}
 })
 
-// ClassCache returns the folder of class caches that the tests of a machine share; "" if there is no place for one.
+// ClassCache returns the folder of class caches that all tests on a machine share; "" if there is
+// none.
 func ClassCache() string {
 	dir := need.Cache()
 	if dir == "" {
@@ -98,14 +100,14 @@ func ClassCache() string {
 	return filepath.Join(dir, "test-classes")
 }
 
-// Quick are flags of JVMs that live for a few seconds: they compile methods fast rather than well, which takes a quarter of
-// the processor time of such a JVM.
+// Quick are flags of short-lived JVMs: they compile methods fast rather than optimally, which takes
+// a quarter of the processor time of such a JVM.
 var Quick = []string{"-XX:TieredStopAtLevel=1"}
 
-// compiled has a compilation for each key of what was compiled before, as compiling is what takes time.
+// compiled contains a compilation for each key, because compiling is slow.
 var compiled sync.Map
 
-// A compilation is done once. Tests that run side by side wait for it.
+// A compilation is done once. Parallel tests wait for it.
 type compilation struct {
 	mu      sync.Mutex
 	classes map[string]string
@@ -148,7 +150,7 @@ func Jar(t testing.TB, p Plugin) []byte {
 	return b.Bytes()
 }
 
-// compile returns the classes of a plugin by the names of their files.
+// compile returns the classes of a plugin by file name.
 func compile(t testing.TB, p Plugin) map[string]string {
 	t.Helper()
 	if len(p.Sources) == 0 {
@@ -163,10 +165,10 @@ func compile(t testing.TB, p Plugin) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.classes == nil {
-		file := keptFile(t, key)
-		if c.classes = readKept(file); c.classes == nil {
+		file := cacheFile(t, key)
+		if c.classes = readCached(file); c.classes == nil {
 			c.classes = runCompiler(t, p)
-			keep(file, c.classes)
+			store(file, c.classes)
 		}
 	}
 	return c.classes

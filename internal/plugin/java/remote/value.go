@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// A Tag says what value follows.
+// A Tag is the type of the following value.
 type Tag byte
 
 // The tags.
@@ -35,15 +35,15 @@ func AppendBool(b []byte, v bool) []byte {
 	return append(b, byte(False))
 }
 
-// AppendInt appends an integer of 32 bits.
+// AppendInt appends a 32-bit integer.
 func AppendInt(b []byte, v int32) []byte {
 	return binary.AppendVarint(append(b, byte(Int)), int64(v))
 }
 
-// AppendLong appends an integer of 64 bits.
+// AppendLong appends a 64-bit integer.
 func AppendLong(b []byte, v int64) []byte { return binary.AppendVarint(append(b, byte(Long)), v) }
 
-// AppendDouble appends a number.
+// AppendDouble appends a floating-point number.
 func AppendDouble(b []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, byte(Double)), math.Float64bits(v))
 }
@@ -66,25 +66,25 @@ func AppendFunction(b []byte, function uint64) []byte {
 	return AppendNumber(append(b, byte(Function)), function)
 }
 
-// AppendText appends a text without a tag, as names are.
+// AppendText appends a text without a tag, such as a name.
 func AppendText(b []byte, v string) []byte { return append(AppendNumber(b, uint64(len(v))), v...) }
 
-// AppendNumber appends a number without a tag, as counts and handles are.
+// AppendNumber appends a number without a tag, such as a count or a handle.
 func AppendNumber(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
 
-// errDamaged is a body that ends too early, or says of itself what cannot be.
+// errDamaged reports a body that is truncated or inconsistent.
 var errDamaged = errors.New("an answer of the Java host is damaged")
 
-// A Reader reads a body. After the first error everything is zero.
+// A Reader reads a body. After the first error all values are zero.
 type Reader struct {
 	b   []byte
 	err error
 }
 
-// NewReader makes a reader of a body, which it does not copy.
+// NewReader returns a reader of a body, which it does not copy.
 func NewReader(body []byte) *Reader { return &Reader{b: body} }
 
-// Err is why something could not be read.
+// Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
 func (r *Reader) fail() { r.b, r.err = nil, errDamaged }
@@ -100,7 +100,7 @@ func (r *Reader) Byte() byte {
 	return v
 }
 
-// Tag reads what value follows.
+// Tag reads the type of the following value.
 func (r *Reader) Tag() Tag { return Tag(r.Byte()) }
 
 // Number reads a number without a tag.
@@ -114,7 +114,7 @@ func (r *Reader) Number() uint64 {
 	return v
 }
 
-// Count reads how many values follow, each of which has at least a byte.
+// Count reads the number of the following values, each of which has at least one byte.
 func (r *Reader) Count() int {
 	n := r.Number()
 	if n > uint64(len(r.b)) {
@@ -124,7 +124,7 @@ func (r *Reader) Count() int {
 	return int(n)
 }
 
-// Int reads what follows the tags of integers.
+// Int reads an integer after its tag.
 func (r *Reader) Int() int64 {
 	v, n := binary.Varint(r.b)
 	if n <= 0 {
@@ -135,7 +135,7 @@ func (r *Reader) Int() int64 {
 	return v
 }
 
-// Double reads what follows the tag of a number.
+// Double reads a floating-point number after its tag.
 func (r *Reader) Double() float64 {
 	if len(r.b) < 8 {
 		r.fail()
@@ -146,7 +146,7 @@ func (r *Reader) Double() float64 {
 	return v
 }
 
-// View reads bytes, which belong to the body.
+// View reads bytes, which alias the body.
 func (r *Reader) View() []byte {
 	n := r.Count()
 	v := r.b[:n:n]
@@ -157,7 +157,7 @@ func (r *Reader) View() []byte {
 // Text reads a text without a tag.
 func (r *Reader) Text() string { return string(r.View()) }
 
-// Handles reads a value and returns the handles in it, for whoever does not want the value.
+// Handles skips a value and returns the handles in it.
 func (r *Reader) Handles() (list []uint64) {
 	for left := 1; left > 0 && r.err == nil; left-- {
 		switch r.Tag() {

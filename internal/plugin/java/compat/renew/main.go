@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command renew writes the API for plugins in Java to the file with which later versions are compared. It runs for a release,
-// after make build, and refuses what breaks plugins of the last one unless -break is given.
+// Command renew writes the Java plugin API to the file with which later versions are compared. It
+// runs for a release, after make build, and fails if the API breaks plugins of the last release,
+// unless -break is given.
 package main
 
 import (
