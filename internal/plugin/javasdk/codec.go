@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// codecName is the part of the names of the functions that read and write a type.
+// codecName returns a type's part of the names of its codec functions.
 func codecName(t reflect.Type) string {
 	if isEnum(t) || isMessage(t) {
 		return strings.ReplaceAll(protoNameOf(t), ".", "")
@@ -16,7 +16,7 @@ func codecName(t reflect.Type) string {
 	return t.Name()
 }
 
-// read is an expression that reads a value of a type from a variable.
+// read returns an expression that reads a value of a type from a variable.
 func read(t reflect.Type, in string) (string, error) {
 	switch {
 	case t == timeType:
@@ -61,7 +61,7 @@ func read(t reflect.Type, in string) (string, error) {
 	return "", fmt.Errorf("%s cannot be read", t)
 }
 
-// write is an expression that writes a value of a type to a variable.
+// write returns an expression that writes a value of a type to a variable.
 func write(t reflect.Type, out, value string) (string, error) {
 	switch {
 	case t == timeType:
@@ -101,7 +101,8 @@ func write(t reflect.Type, out, value string) (string, error) {
 	return "", fmt.Errorf("%s cannot be written", t)
 }
 
-// inner is the name of a variable of a function inside another, whose variable has another name.
+// inner returns the name of the variable of a nested function, which must differ from the outer
+// one.
 func inner(outer, first string) string {
 	if strings.Trim(outer, first) == "" {
 		return outer + first
@@ -109,7 +110,7 @@ func inner(outer, first string) string {
 	return first
 }
 
-// nested is a call of a function that writes what is inside another value.
+// nested returns a call of a function that writes the contents of another value.
 func nested(function string, of reflect.Type, out, value string) (string, error) {
 	o := inner(out, "o")
 	v := strings.Repeat("v", len(o))
@@ -117,7 +118,7 @@ func nested(function string, of reflect.Type, out, value string) (string, error)
 	return fmt.Sprintf("%s(%s, %s, (%s, %s) -> %s)", function, out, value, o, v, item), err
 }
 
-// codecs writes the class that reads and writes the types on the pipes.
+// codecs writes the class with the codecs of all types on the pipes.
 func (g *generator) codecs() (*file, error) {
 	f := newFile(generatedPackage, "Codecs")
 	f.use(wirePackage, "In")

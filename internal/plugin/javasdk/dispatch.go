@@ -9,19 +9,19 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// function is the name of the function that calls a method.
+// function returns the name of the function that calls a method.
 func function(m *plugin.Method) string {
 	return strings.ToLower(m.Point.Name[:1]) + m.Point.Name[1:] + capital(m.Name)
 }
 
-// class is the class literal of a parameter.
+// class returns the class literal of a parameter.
 func (g *generator) class(f *file, p plugin.Param) (string, error) {
 	name, err := g.typ(f, p.Type, p.Optional)
 	name, _, _ = strings.Cut(name, "<")
 	return name + ".class", err
 }
 
-// qualified prefixes the functions of Codecs with their class.
+// qualified qualifies the functions of Codecs with their class.
 func qualified(expression string) string {
 	for _, name := range []string{"read", "write", "list(", "map(", "optional("} {
 		var b strings.Builder
@@ -154,7 +154,7 @@ func (g *generator) call(f *file, m *plugin.Method) error {
 	return nil
 }
 
-// arguments writes the class that does what the server does: it writes arguments and reads answers.
+// arguments writes the class that acts like the server: it writes arguments and reads results.
 func (g *generator) arguments() (*file, error) {
 	f := newFile(generatedPackage, "Arguments")
 	for _, name := range []string{"In", "Out"} {

@@ -13,11 +13,11 @@ import (
 	"example.org/app/internal/plugin/typings"
 )
 
-// A file is one Java source: a type of the same name, and what it imports.
+// A file is a Java source: a type of the same name, and its imports.
 type file struct {
 	typings.Writer
 	pkg, name string
-	// imports are the imported types by their simple names.
+	// imports are the imported types by simple name.
 	imports map[string]string
 	err     error
 }
@@ -26,7 +26,8 @@ func newFile(pkg, name string) *file {
 	return &file{Writer: typings.Writer{Indent: "    "}, pkg: pkg, name: name, imports: map[string]string{}}
 }
 
-// use imports a type and returns how the file names it. Two types with the same simple name cannot be in one file.
+// use imports a type and returns its name in the file. Two types with the same simple name cannot
+// be used in one file.
 func (f *file) use(pkg, name string) string {
 	outer, _, _ := strings.Cut(strings.TrimPrefix(name, "@"), ".")
 	full := pkg + "." + outer
@@ -37,7 +38,7 @@ func (f *file) use(pkg, name string) string {
 	return name
 }
 
-// nullable is a type whose values may be null. Primitive types have no such values.
+// nullable returns the nullable variant of a type. Primitive types have none.
 func (f *file) nullable(typ string) string {
 	switch typ {
 	case "boolean", "int", "long", "float", "double":
@@ -46,13 +47,13 @@ func (f *file) nullable(typ string) string {
 		return "byte " + f.use(annotations, "@Nullable") + " []"
 	}
 	mark := f.use(annotations, "@Nullable")
-	// The annotation stands right before the simple name.
+	// The annotation is placed right before the simple name.
 	name, _, _ := strings.Cut(typ, "<")
 	dot := strings.LastIndex(name, ".") + 1
 	return typ[:dot] + mark + " " + typ[dot:]
 }
 
-// annotations is the package of the annotations that say what may be null.
+// annotations is the package of the nullness annotations.
 const annotations = "org.jspecify.annotations"
 
 func (f *file) bytes() ([]byte, error) {

@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// Fingerprint stands for what both ends of the pipes must agree on: the extension points, their methods, and the types of
-// what these get and answer.
+// Fingerprint identifies what both ends of the pipes must agree on: the extension points, their
+// methods, and the types of their parameters and results.
 var Fingerprint = sync.OnceValue(func() string { return fingerprint(plugin.Points) })
 
 func fingerprint(points []*plugin.Point) string {
@@ -22,7 +22,8 @@ func fingerprint(points []*plugin.Point) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical describes extension points and types in a text that changes whenever the encoding of a call does.
+// canonical returns a text of extension points and types that changes whenever the encoding of a
+// call does.
 func canonical(points []*plugin.Point) string {
 	var b strings.Builder
 	seen := map[reflect.Type]bool{}
@@ -50,7 +51,8 @@ func canonical(points []*plugin.Point) string {
 	return b.String()
 }
 
-// structsIn returns the structs that a type leads to and that were not seen before, outer ones first.
+// structsIn returns the structs that a type refers to and that were not seen before, outer ones
+// first.
 func structsIn(t reflect.Type, seen map[reflect.Type]bool) []reflect.Type {
 	if t == timeType || isMessage(t) || isEnum(t) {
 		return nil

@@ -27,13 +27,13 @@ var (
 func isEnum(t reflect.Type) bool    { return t.Kind() != reflect.Pointer && t.Implements(enumType) }
 func isMessage(t reflect.Type) bool { return t.Kind() == reflect.Pointer && t.Implements(messageType) }
 
-// A generator knows the types that the extension points lead to.
+// A generator contains the types that the extension points refer to.
 type generator struct {
 	points  []*plugin.Point
 	structs []reflect.Type
-	// messages and enums are those of the protocol, in the order in which they are met.
+	// messages and enums are those of the protocol, in the order of first use.
 	messages, enums []reflect.Type
-	// answered are the structs that plugins make.
+	// answered are the structs that plugins create.
 	answered map[reflect.Type]bool
 	docs     map[string]string
 }
@@ -60,7 +60,7 @@ func newGenerator(points []*plugin.Point) (*generator, error) {
 	return g, err
 }
 
-// protocolIn collects the messages and enums of the protocol that a type leads to.
+// protocolIn collects the messages and enums of the protocol that a type refers to.
 func (g *generator) protocolIn(t reflect.Type, seen map[reflect.Type]bool) {
 	if t == timeType || seen[t] {
 		return
@@ -116,7 +116,7 @@ func comments(source string) (map[string]string, error) {
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// protoName is the name of the Java class of a message or enum; one inside another has both names.
+// protoName returns the name of the Java class of a message or enum; a nested one has both names.
 func protoName(d protoreflect.Descriptor) string {
 	if outer, ok := d.Parent().(protoreflect.MessageDescriptor); ok {
 		return protoName(outer) + "." + string(d.Name())
@@ -131,7 +131,7 @@ func protoNameOf(t reflect.Type) string {
 	return protoName(reflect.New(t.Elem()).Interface().(proto.Message).ProtoReflect().Descriptor())
 }
 
-// typ is the Java type of a Go type; a boxed one can be null.
+// typ returns the Java type of a Go type; a boxed one can be null.
 func (g *generator) typ(f *file, t reflect.Type, boxed bool) (string, error) {
 	either := func(primitive, object string) (string, error) {
 		if boxed {

@@ -84,7 +84,7 @@ func TestFilesOfTypesWithoutCounterpart(t *testing.T) {
 	}
 }
 
-// TestFingerprint changes what both ends must agree on, and what they need not.
+// TestFingerprint changes what affects the fingerprint, and what does not.
 func TestFingerprint(t *testing.T) {
 	base := fingerprint([]*plugin.Point{looker()})
 	for name, c := range map[string]struct {

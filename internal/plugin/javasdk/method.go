@@ -8,10 +8,11 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// Methods are the methods of all extension points. The position of a method in the list is its number on the pipes.
+// Methods returns the methods of all extension points. The index of a method is its number on the
+// pipes.
 func Methods() []*plugin.Method { return methodsOf(plugin.Points) }
 
-// MethodIndex is the number of a method on the pipes.
+// MethodIndex returns the number of a method on the pipes.
 func MethodIndex(m *plugin.Method) int { return slices.Index(Methods(), m) }
 
 func methodsOf(points []*plugin.Point) []*plugin.Method {

@@ -11,10 +11,10 @@ import (
 	"example.org/app/internal/plugin/typings"
 )
 
-// An admin writes the operations of the admin interface and the types that they lead to.
+// An admin writes the operations of the admin interface and the types that they refer to.
 type admin struct {
 	*typings.Catalogue
-	// given are the types that plugins make, got those that the server makes.
+	// given are the types that plugins create, got those that the server creates.
 	given, got map[string]bool
 	files      []*file
 }
@@ -66,7 +66,7 @@ func operations(apis []typings.API) ([]*file, error) {
 	return append(a.files, entry), nil
 }
 
-// reach notes the types that a type leads to.
+// reach records the types that a type refers to.
 func (a *admin) reach(s typings.Schema, seen map[string]bool) {
 	if name := refOf(s); name != "" {
 		if seen[name] {
@@ -86,10 +86,10 @@ func (a *admin) reach(s typings.Schema, seen map[string]bool) {
 	}
 }
 
-// classNames are the classes of types whose names plugins meet in the protocol too, in the same places.
+// classNames are the classes of types whose names conflict with the protocol's names.
 var classNames = map[string]string{"Message": "MessageInfo", "UserSession": "UserSessionInfo"}
 
-// className is the name of the class of a type of the admin interface.
+// className returns the name of the class of a type of the admin interface.
 func className(schema string) string {
 	if class, ok := classNames[schema]; ok {
 		return class
@@ -97,7 +97,7 @@ func className(schema string) string {
 	return schema
 }
 
-// refOf is the name of the type that a schema refers to.
+// refOf returns the name of the type that a schema refers to.
 func refOf(s typings.Schema) string {
 	if len(s.AllOf) == 1 {
 		return refOf(s.AllOf[0])
@@ -124,7 +124,7 @@ func (a *admin) group(class, group string) error {
 	return nil
 }
 
-// operation writes the method of an operation. Its input is the body alone if there is nothing else.
+// operation writes the method of an operation. Its input is the body if there is nothing else.
 func (a *admin) operation(f *file, name string, op typings.Operation) error {
 	result, convert, err := a.result(f, op)
 	if err != nil {
@@ -187,7 +187,8 @@ func (a *admin) operation(f *file, name string, op typings.Operation) error {
 	return nil
 }
 
-// result is the type of the answer, and the format of the expression that makes it of what was read.
+// result returns the type of the result, and the format of the expression that converts what was
+// read.
 func (a *admin) result(f *file, op typings.Operation) (typ, convert string, err error) {
 	r := op.Result()
 	if r == nil {
@@ -233,7 +234,7 @@ func (a *admin) input(class string, op typings.Operation) error {
 	return nil
 }
 
-// openFluent begins a class that is filled by methods that return it.
+// openFluent begins a class with chained setters.
 func (f *file) openFluent(class string) {
 	f.use("java.util", "Map")
 	f.use("java.util", "LinkedHashMap")
@@ -248,7 +249,7 @@ func (f *file) openFluent(class string) {
 	f.Close("}")
 }
 
-// setter writes the method that sets one value, and for lists another one that takes the items.
+// setter writes the setter of a value, and for lists another one with varargs.
 func (a *admin) setter(f *file, class, name, doc string, s typings.Schema, required bool) error {
 	t, err := a.typ(f, s, true)
 	if err != nil {
@@ -281,7 +282,7 @@ func (a *admin) setter(f *file, class, name, doc string, s typings.Schema, requi
 	return nil
 }
 
-// values says which values an enumeration has.
+// values describes the values of an enumeration.
 func values(s typings.Schema) string {
 	if s.Items != nil {
 		return values(*s.Items)
@@ -296,7 +297,7 @@ func values(s typings.Schema) string {
 	return " One of " + strings.Join(names, ", ") + "."
 }
 
-// schema writes a type: a class to be filled if only plugins make it, else a record.
+// schema writes a type: a class with setters if only plugins create it, otherwise a record.
 func (a *admin) schema(name string) error {
 	s := a.Schemas[name]
 	if !a.given[name] && !a.got[name] {
@@ -360,7 +361,7 @@ func (a *admin) schema(name string) error {
 	return nil
 }
 
-// typ is the Java type of a schema; a boxed one can be null.
+// typ returns the Java type of a schema; a boxed one can be null.
 func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
 	either := func(primitive, object string) (string, error) {
 		if boxed {

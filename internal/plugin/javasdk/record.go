@@ -16,13 +16,13 @@ import (
 //go:embed extra
 var extra embed.FS
 
-// minBuilder is how many components a record has at least that gets a builder.
+// minBuilder is the minimum number of components of a record with a builder.
 const minBuilder = 5
 
-// A component is a part of a record.
+// A component is a component of a record.
 type component struct {
 	name, typ, doc string
-	// declared is the type as others see it, which says whether the component may be null.
+	// declared is the type in declarations, including nullness.
 	declared string
 	goType   reflect.Type
 }
@@ -52,7 +52,7 @@ func (g *generator) components(f *file, t reflect.Type) ([]component, error) {
 	return list, nil
 }
 
-// without is a comment of Go without its beginning, which is the name of what it is about.
+// without removes the leading name from a Go comment and replaces nil by null.
 func without(doc, name string) string {
 	doc = strings.ReplaceAll(doc, "nil", "null")
 	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
@@ -62,7 +62,7 @@ func without(doc, name string) string {
 	return doc
 }
 
-// words are the words that a name in camel case consists of.
+// words splits a camel-case name into words.
 func words(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -104,7 +104,8 @@ func (g *generator) record(t reflect.Type) (*file, error) {
 	return f, nil
 }
 
-// empty is what a component is that was given as null but is never null, and "" if there is no such value.
+// empty returns the value of a component that was given as null but is never null, "" if there is
+// none.
 func (f *file) empty(c component) string {
 	switch {
 	case c.goType == timeType, isEnum(c.goType):
@@ -121,7 +122,7 @@ func (f *file) empty(c component) string {
 	return ""
 }
 
-// writeDefaults writes the constructor that keeps null from where it does not belong.
+// writeDefaults writes the constructor that replaces null in components that are never null.
 func (f *file) writeDefaults(name string, parts []component) {
 	var lines []string
 	for _, c := range parts {
@@ -142,7 +143,7 @@ func (f *file) writeDefaults(name string, parts []component) {
 	f.Close("}")
 }
 
-// writeExtra writes what stands in the file of the record in the folder extra.
+// writeExtra writes the contents of the record's file in the folder extra.
 func (f *file) writeExtra(name string) error {
 	data, err := extra.ReadFile("extra/" + name + ".java.txt")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,7 @@ func (f *file) writeExtra(name string) error {
 	return nil
 }
 
-// writeCopies writes a method for each component that makes a record with another value of it.
+// writeCopies writes a method for each component that returns a record with another value of it.
 func (f *file) writeCopies(name string, parts []component) {
 	var names []string
 	for _, c := range parts {
@@ -181,7 +182,7 @@ func (f *file) writeCopies(name string, parts []component) {
 	}
 }
 
-// writeBuilder writes a builder, in which everything has a value from the beginning.
+// writeBuilder writes a builder, in which every component has a default.
 func (f *file) writeBuilder(name string, parts []component) {
 	f.WriteByte('\n')
 	f.Doc("Begins a new one.", "@return a builder in which nothing is set")
