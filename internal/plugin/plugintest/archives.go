@@ -2,16 +2,16 @@
 
 package plugintest
 
-// An Archive is a bad plugin in Java.
+// An Archive is a malicious or faulty plugin in Java.
 type Archive struct {
-	// Kind says when it does what. The file kind.txt of a jar says which one it is; the classes are in the package corpus of the
-	// suite.
+	// Kind is what it does and when. The file kind.txt of a jar contains it; the classes are in the
+	// package corpus of the suite.
 	Kind string
 	// Harmless is that of Bad.
 	Harmless string
 }
 
-// Archives are the bad plugins in Java.
+// Archives are the faulty plugins in Java.
 var Archives = []Archive{
 	{"extensions null", ""},
 	{"extensions empty", ""},

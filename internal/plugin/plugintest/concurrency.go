@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// testConcurrent proves that each of many callers gets the answer to its own question.
+// testConcurrent proves that each of many concurrent callers gets its own result.
 func testConcurrent(t *testing.T, w *world) {
 	m := w.load(Acts)
 	x := m.Extensions()[0]
@@ -38,13 +38,14 @@ func testConcurrent(t *testing.T, w *world) {
 	wg.Wait()
 }
 
-// outcome is how a call ended.
+// outcome is the outcome of a call.
 type outcome struct {
 	reason string
 	err    error
 }
 
-// hold calls an extension with a command that the server holds back, and returns its end and what lets it go on.
+// hold calls an extension with a command that the server blocks, and returns channels for its
+// outcome and its release.
 func (w *world) hold(t *testing.T, ctx context.Context, x plugin.Extension, user int64) (<-chan outcome, chan<- struct{}) {
 	t.Helper()
 	done := make(chan outcome, 1)
@@ -56,10 +57,10 @@ func (w *world) hold(t *testing.T, ctx context.Context, x plugin.Extension, user
 		}
 		done <- outcome{r.Reason, err}
 	}()
-	return done, receive(t, "a call that asks the server", w.server.held)
+	return done, receive(t, "a request of a call to the server", w.server.held)
 }
 
-// testInterleaved proves that calls go on while others wait for something.
+// testInterleaved proves that calls run while others wait.
 func testInterleaved(t *testing.T, w *world) {
 	x := w.load(Acts).Extensions()[0]
 	type held struct {
@@ -80,7 +81,7 @@ func testInterleaved(t *testing.T, w *world) {
 	}
 }
 
-// testCancellation proves that a call ends when nobody wants its result any more, and that the next one works.
+// testCancellation proves that a cancelled call ends, and that the next one works.
 func testCancellation(t *testing.T, w *world) {
 	x := w.load(Acts).Extensions()[0]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +99,7 @@ func testCancellation(t *testing.T, w *world) {
 	}
 }
 
-// testDeadline proves that what does not end costs its own call only.
+// testDeadline proves that an endless call affects only itself.
 func testDeadline(t *testing.T, w *world) {
 	for _, what := range []string{"wait", "spin"} {
 		t.Run(what, func(t *testing.T) {
@@ -114,7 +115,8 @@ func testDeadline(t *testing.T, w *world) {
 	}
 }
 
-// testCrowd proves that calls over the limit of a plugin fail at once, and count as failures of it.
+// testCrowd proves that calls beyond the concurrency limit of a plugin fail immediately, and count
+// as its failures.
 func testCrowd(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)
@@ -125,9 +127,9 @@ func testCrowd(t *testing.T, w *world) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- ask("hold") }()
-	release := receive(t, "a call that asks the server", w.server.held)
+	release := receive(t, "a request of a call to the server", w.server.held)
 	if _, ok := errors.AsType[*plugin.CrowdedError](ask("one more")); !ok {
-		t.Error("a call over the limit is made")
+		t.Error("a call beyond the limit ran")
 	}
 	if got := p.Extensions()[0]; got.Errors != 1 || got.LastFailure == nil {
 		t.Errorf("the record is %+v", got)

@@ -19,17 +19,18 @@ import (
 	"example.org/app/test/need"
 )
 
-// A Bad is a plugin that does what no plugin should. It has the id suite-bad and, if it can be loaded, an extension that
+// A Bad is a faulty plugin. It has the id suite-bad and, if it can be loaded, an extension that
 // implements ClientRequestHandler, whose transform is called.
 type Bad struct {
-	// Kind says what it does.
+	// Kind is what it does.
 	Kind string
-	// Harmless is why it costs nobody anything, so that the server need not name it; it is empty for the others.
+	// Harmless is the reason why it affects nothing, so that the server need not name it; empty if
+	// it is harmful.
 	Harmless string
 	Data     []byte
 }
 
-// A way is how a plugin comes.
+// A way is the way in which a plugin is installed.
 type way string
 
 // The ways.
@@ -39,13 +40,14 @@ const (
 	byFolder way = "folder"
 )
 
-// corpusParts is how many parts the bad plugins are divided into, which can be tried side by side.
+// corpusParts is the number of parts of the corpus, which can run in parallel.
 const corpusParts = 3
 
-// testCorpus adds bad plugins, one after the other, in each way in which plugins come: as a new one, in the place of
-// the one before while that is called, and from a folder as when a server starts; make campaign does all of that. Meanwhile
-// somebody tries all the time what a filter refuses. Whatever happens, the filter lets nothing pass, every operation ends, and
-// other plugins work. Each part of the corpus has a server of its own.
+// testCorpus installs faulty plugins, one after the other, in each way: as a new one, as a
+// replacement of the one before while that is called, and from a folder as at the start of a
+// server; make campaign runs all of them. Meanwhile a goroutine constantly sends requests that a
+// filter refuses. In every case the filter must let nothing pass, every operation must end, and
+// other plugins must work. Each part of the corpus has its own server.
 func testCorpus(t *testing.T, w *world, part int) {
 	need.Time(t)
 	if w.Corpus == nil {
@@ -54,7 +56,7 @@ func testCorpus(t *testing.T, w *world, part int) {
 	m := w.manager()
 	guard := w.start(m, Acts)
 	w.set(func(s *config.Plugin) { s.CallTimeoutMillis, s.HookTimeoutMillis, s.LoadTimeoutMillis = 300, 300, 3000 })
-	stop, tries := w.knock(m)
+	stop, tries := w.sendRefused(m)
 	corpus := w.Corpus(t)
 	for i, way := range []way{byUpload, bySwap, byFolder} {
 		for j, bad := range corpus {
@@ -67,9 +69,9 @@ func testCorpus(t *testing.T, w *world, part int) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				w.suffer(m, bad, way)
+				w.callFaulty(m, bad, way)
 			}()
-			receive(t, "the end of what was done with "+bad.Kind+" by "+string(way), done)
+			receive(t, "the end of the test of "+bad.Kind+" by "+string(way), done)
 		}
 		if _, err := m.Remove(t.Context(), "suite-bad"); err != nil && apierr.From(err).Code != apierr.ResourceNotFound {
 			t.Error(err)
@@ -81,22 +83,22 @@ func testCorpus(t *testing.T, w *world, part int) {
 	if steps := m.Do(t.Context(), guard, plugin.Pause); steps[0].State != plugin.Paused {
 		t.Errorf("the filter cannot be paused: %+v", steps[0])
 	}
-	await(t, "the filter at work", func() bool {
+	await(t, "the filter to be active", func() bool {
 		m.Do(t.Context(), guard, plugin.Resume)
 		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("refuse", 0))
 		return apierr.From(err).Code == apierr.MessageIsIllegal
 	})
 }
 
-// knock tries all the time what the filter refuses, until stop is called.
-func (w *world) knock(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
+// sendRefused constantly sends requests that the filter refuses, until stop is called.
+func (w *world) sendRefused(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	tries = new(atomic.Int64)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](w.t.Context(), m.Calls, plugin.HandleRequest, command("refuse", 0)); err == nil {
-				w.t.Error("what the filter refuses was let through")
+				w.t.Error("a request passed that the filter refuses")
 			}
 			tries.Add(1)
 			select {
@@ -111,8 +113,8 @@ func (w *world) knock(m *plugin.Manager) (stop func(), tries *atomic.Int64) {
 	}, tries
 }
 
-// suffer lets a bad plugin do what it does. What it answers does not matter.
-func (w *world) suffer(m *plugin.Manager, bad Bad, way way) {
+// callFaulty calls a faulty plugin. The results do not matter.
+func (w *world) callFaulty(m *plugin.Manager, bad Bad, way way) {
 	src := plugin.Source{Name: "bad" + w.Suffix, Data: bad.Data}
 	ctx := context.WithoutCancel(w.t.Context())
 	var p *plugin.Plugin
@@ -138,8 +140,8 @@ func (w *world) suffer(m *plugin.Manager, bad Bad, way way) {
 	}
 }
 
-// find loads and starts a plugin as a server does that finds it in its folder. The error is why it is not there, which is
-// known of every file that is not loaded.
+// find loads and starts a plugin like a server that finds it in its folder. The error is the reason
+// why it is not loaded, which the server must know.
 func (w *world) find(ctx context.Context, m *plugin.Manager, src plugin.Source) (*plugin.Plugin, error) {
 	dir := w.t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, src.Name), src.Data, 0o600); err != nil {

@@ -16,7 +16,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// testEvents brings events of a store to a plugin that fails at first. What concerns the store is tested without a host.
+// testEvents delivers events of a store to a plugin that fails at first. The store's part is tested
+// without a host.
 func testEvents(t *testing.T, w *world) {
 	const id = "suite-bridged"
 	db, m := storetest.SQLite(t), w.manager()

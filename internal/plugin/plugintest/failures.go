@@ -12,12 +12,12 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// command is the request that tells Acts and Uses what to do.
+// command returns the request that selects what Acts and Uses do.
 func command(what string, user int64) *plugin.ClientRequest {
 	return &plugin.ClientRequest{UserID: user, ClientIP: what, Request: request(absent)}
 }
 
-// act lets an extension do something that must succeed.
+// act calls an extension, which must succeed.
 func act(t *testing.T, x plugin.Extension, what string, user int64) *plugin.RequestHandlerResult {
 	t.Helper()
 	var r *plugin.RequestHandlerResult
@@ -28,7 +28,7 @@ func act(t *testing.T, x plugin.Extension, what string, user int64) *plugin.Requ
 	return r
 }
 
-// attempt lets an extension do something that must fail.
+// attempt calls an extension, which must fail.
 func attempt(t *testing.T, x plugin.Extension, what string) error {
 	t.Helper()
 	var r *plugin.RequestHandlerResult
@@ -55,7 +55,7 @@ func testNothing(t *testing.T, w *world) {
 	}
 }
 
-// testMissingFunctions proves that an extension without the function of a method is passed over.
+// testMissingFunctions proves that an extension without the function of a method is skipped.
 func testMissingFunctions(t *testing.T, w *world) {
 	x := extension(t, w.load(Life), "Bare")
 	for _, h := range []plugin.Hook{plugin.Start, plugin.Pause, plugin.Resume, plugin.Stop} {
@@ -64,12 +64,12 @@ func testMissingFunctions(t *testing.T, w *world) {
 		}
 	}
 	if _, err := x.Call(t.Context(), plugin.Authenticate, []any{&plugin.UserLoginInfo{}}, new(bool)); err == nil {
-		t.Error("a function that is not there was called")
+		t.Error("a missing function was called")
 	}
 	m := w.manager()
 	w.start(m, Life)
 	if m.Calls.Has(plugin.TransformRequest) || m.Calls.Has(plugin.Authenticate) {
-		t.Error("somebody would be called")
+		t.Error("an extension would be called")
 	}
 	given := command("x", 3)
 	if got, err := plugin.Pass(t.Context(), m.Calls, plugin.TransformRequest, given); got != given || err != nil {
@@ -132,7 +132,8 @@ func testFailuresThroughTheManager(t *testing.T, w *world) {
 	}
 }
 
-// testBackgroundFailures proves that the record of a plugin shows exceptions of code that no call waits for.
+// testBackgroundFailures proves that the record of a plugin contains exceptions of code that
+// belongs to no call.
 func testBackgroundFailures(t *testing.T, w *world) {
 	m := w.manager()
 	p := w.start(m, Acts)

@@ -32,7 +32,7 @@ func testHooks(t *testing.T, w *world) {
 		}
 		w.server.wantNote(t, "suite-life", "hooks", want)
 	}
-	// Hooks that are not possible do not reach the plugin.
+	// Invalid hooks are not passed to the plugin.
 	for _, s := range m.Do(t.Context(), p, plugin.Start) {
 		if !s.Impossible() {
 			t.Errorf("a stopped extension: %+v", s)
@@ -41,7 +41,7 @@ func testHooks(t *testing.T, w *world) {
 	w.server.wantNote(t, "suite-life", "hooks", want)
 }
 
-// stateOf is the state of the extension First.
+// stateOf returns the state of the extension First.
 func stateOf(p *plugin.Plugin) plugin.State { return p.Extensions()[0].State }
 
 func testHookFailures(t *testing.T, w *world) {
@@ -78,7 +78,7 @@ func testHookFailures(t *testing.T, w *world) {
 				t.Errorf("the extension that has no hooks: %+v", steps[1])
 			}
 			w.server.configure(map[string]any{})
-			if test.hook == plugin.Start || test.hook == plugin.Resume { // These may be tried again.
+			if test.hook == plugin.Start || test.hook == plugin.Resume { // These may be retried.
 				if s := m.Do(t.Context(), p, test.hook)[0]; s.Err != nil || s.State != plugin.Started {
 					t.Errorf("the second attempt: %+v", s)
 				}
@@ -90,7 +90,8 @@ func testHookFailures(t *testing.T, w *world) {
 	}
 }
 
-// testHookTimeout proves that a hook that does not end is given up, and that the extension goes on from there.
+// testHookTimeout proves that a hook that does not end is abandoned, and that the extension can be
+// used afterwards.
 func testHookTimeout(t *testing.T, w *world) {
 	m := w.manager()
 	p, err := m.Load(t.Context(), w.host.Language(), w.source(Life))
@@ -109,13 +110,14 @@ func testHookTimeout(t *testing.T, w *world) {
 	}
 }
 
-// located reports whether an exception says where it was thrown: a file and a line at least.
+// located reports whether an exception has a position: a file and a line at least.
 func located(e *plugin.Exception) bool {
 	_, line, ok := strings.Cut(e.Location, ":")
 	return ok && line != "" && strings.Trim(line, "0123456789:") == ""
 }
 
-// testStartThatFails proves that requests do not pass by an extension that should run and could not be started.
+// testStartThatFails proves that requests do not bypass an extension that should run and could not
+// be started.
 func testStartThatFails(t *testing.T, w *world) {
 	m := w.manager()
 	p, err := m.Load(t.Context(), w.host.Language(), w.source(BadSuccessor))

@@ -14,7 +14,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// A reasonHandler passes on the lines of a manager that have a reason.
+// A reasonHandler sends the log records of a manager that have a reason to a channel.
 type reasonHandler struct {
 	slog.Handler
 	logged func(message, reason string)
@@ -34,8 +34,8 @@ func (h reasonHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// testLimits slows a plugin down that computes more than it may, and refuses the calls of one that holds more, by what its
-// host measures.
+// testLimits throttles a plugin that exceeds its CPU limit, and refuses the calls of one that
+// exceeds its memory limit, as measured by its host.
 func testLimits(t *testing.T, w *world) {
 	need.Time(t)
 	const (
@@ -47,14 +47,14 @@ func testLimits(t *testing.T, w *world) {
 	first := func(ch chan<- string, reason string) {
 		select {
 		case ch <- reason:
-		default: // A plugin in quarantine goes through the same again.
+		default: // A plugin in quarantine repeats the same.
 		}
 	}
 	w.log = reasonHandler{slog.DiscardHandler, func(message, reason string) {
 		switch message {
 		case "a plugin uses more than it may, and its calls wait":
-			// The limits change before the manager looks again: it would go on to refuse calls of the plugin for its use of
-			// processors, and a test that is slow to see that it waits would miss it.
+			// The limits change before the manager checks again: it would continue to refuse calls
+			// of the plugin for its CPU usage, and a slow test would miss that.
 			w.set(func(s *config.Plugin) { s.Limits.CPUShare, s.Limits.Memory = 0, kept/2<<20 })
 			first(slowed, reason)
 		case "a plugin uses more than it may, and its calls fail":
@@ -72,14 +72,14 @@ func testLimits(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 	}
-	await(t, "what the plugin holds", func() bool { return p.Memory() >= kept<<20 })
+	await(t, "the measured memory of the plugin", func() bool { return p.Memory() >= kept<<20 })
 	if p.Excess() != "" {
 		t.Errorf("it is said %q of a plugin without limits", p.Excess())
 	}
 
 	w.set(func(s *config.Plugin) { s.Limits.CPUShare = 1 })
-	await(t, "a plugin that computes is slowed down", func() bool {
-		time.Sleep(20 * time.Millisecond) // The tests beside this one need processors, too.
+	await(t, "a computing plugin to be throttled", func() bool {
+		time.Sleep(20 * time.Millisecond) // Parallel tests need processors, too.
 		if err := ask("compute"); err != nil && !strings.Contains(err.Error(), bytesReason) {
 			t.Fatal(err)
 		}
@@ -88,11 +88,11 @@ func testLimits(t *testing.T, w *world) {
 	if reason := <-slowed; !strings.Contains(reason, cpuReason) {
 		t.Errorf("a plugin that computes is slowed down because %s", reason)
 	}
-	if reason := receive(t, "a plugin that holds memory is refused calls", refused); !strings.Contains(reason, bytesReason) {
+	if reason := receive(t, "refused calls of a plugin that uses too much memory", refused); !strings.Contains(reason, bytesReason) {
 		t.Errorf("a plugin that holds memory is refused calls because %s", reason)
 	}
 	// On a slow machine it may be in quarantine by now, for the same reason.
-	await(t, "calls fail because of the memory", func() bool {
+	await(t, "calls that fail because of the memory", func() bool {
 		err := ask("nothing")
 		return err != nil && strings.Contains(err.Error(), bytesReason)
 	})

@@ -65,13 +65,13 @@ func testBroken(t *testing.T, w *world) {
 		m, err := w.host.Load(t.Context(), w.source(Broken))
 		if err == nil {
 			m.Close(t.Context())
-			t.Fatal("it was loaded")
+			t.Fatal("the plugin was loaded")
 		}
 		if !strings.Contains(err.Error(), "born dead") {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	w.load(Acts) // The host lives on.
+	w.load(Acts) // The host survives.
 	_, err := w.manager().Load(t.Context(), w.host.Language(), w.source(Broken))
 	if e, ok := errors.AsType[*apierr.Error](err); !ok || e.Code != apierr.IllegalArgument || !strings.HasPrefix(e.Reason, string(Broken)+w.Suffix+": ") || !strings.Contains(e.Reason, "born dead") {
 		t.Errorf("the error is %v", err)
@@ -94,10 +94,10 @@ func testGarbage(t *testing.T, w *world) {
 	w.load(Acts)
 }
 
-// loadsForever are the fixtures that never come up.
+// loadsForever are the fixtures that never finish loading.
 var loadsForever = []Fixture{Endless, Pending}
 
-// loadAside loads a fixture in the background, and returns when that has begun.
+// loadAside loads a fixture in the background, and returns when loading has begun.
 func (w *world) loadAside(ctx context.Context, m *plugin.Manager, f Fixture) (done <-chan error) {
 	w.t.Helper()
 	ended := make(chan error, 1)
@@ -112,8 +112,8 @@ func (w *world) loadAside(ctx context.Context, m *plugin.Manager, f Fixture) (do
 	return ended
 }
 
-// testLoadingIsCancelled proves that a host stops loading when nobody wants the plugin any more, and that it can load
-// others then.
+// testLoadingIsCancelled proves that a host stops loading a plugin on cancellation, and that it can
+// load others afterwards.
 func testLoadingIsCancelled(t *testing.T, w *world) {
 	m := w.manager()
 	for _, f := range loadsForever {
@@ -130,15 +130,16 @@ func testLoadingIsCancelled(t *testing.T, w *world) {
 		}
 	}
 	if len(m.Plugins()) != 0 {
-		t.Error("plugins are listed that were not loaded")
+		t.Error("plugins that were not loaded are listed")
 	}
 	w.start(m, Acts)
 }
 
-// testLoadingTimeLimit proves that the manager ends a load whose time is over and names the file.
+// testLoadingTimeLimit proves that the manager cancels loading at its time limit and names the
+// file.
 func testLoadingTimeLimit(t *testing.T, w *world) {
 	m := w.manager()
-	p := w.start(m, Acts) // What the host needs is there when time counts.
+	p := w.start(m, Acts) // The host has started before the time limit matters.
 	w.set(func(s *config.Plugin) { s.LoadTimeoutMillis = 300 })
 	for _, f := range loadsForever {
 		src := w.source(f)
@@ -155,11 +156,12 @@ func testLoadingTimeLimit(t *testing.T, w *world) {
 		t.Errorf("a call of another plugin: %v %v", ok, err)
 	}
 	if got, ok := m.Find(p.ID); !ok || got != p {
-		t.Error("the other plugin is gone")
+		t.Error("the other plugin is missing")
 	}
 }
 
-// testLoadingHoldsUpNobody loads, replaces, calls and removes plugins while others never come up.
+// testLoadingHoldsUpNobody loads, replaces, calls and removes plugins while others never finish
+// loading.
 func testLoadingHoldsUpNobody(t *testing.T, w *world) {
 	m := w.manager()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -180,12 +182,12 @@ func testLoadingHoldsUpNobody(t *testing.T, w *world) {
 	cancel()
 	for _, done := range ended {
 		if err := receive(t, "the end of the load", done); err == nil {
-			t.Error("it was loaded")
+			t.Error("the plugin was loaded")
 		}
 	}
 }
 
-// testLoadingEndsWithTheManager closes a manager while plugins are loaded that never come up.
+// testLoadingEndsWithTheManager closes a manager while it loads plugins that never finish loading.
 func testLoadingEndsWithTheManager(t *testing.T, w *world) {
 	m := w.manager()
 	var ended []<-chan error
@@ -212,7 +214,7 @@ func testRoles(t *testing.T, w *world) {
 		t.Errorf("a plugin for the other role: %v", err)
 	}
 	if len(service.Plugins()) != 0 {
-		t.Error("it is listed")
+		t.Error("the plugin is listed")
 	}
 	w.start(service, Echo)
 	gateway := w.manager(role.Gateway)
@@ -222,7 +224,7 @@ func testRoles(t *testing.T, w *world) {
 	}
 }
 
-// testApart proves that two plugins share nothing, not even if they have the same code.
+// testApart proves that two plugins share nothing, even if they have the same code.
 func testApart(t *testing.T, w *world) {
 	one, two := w.load(Acts).Extensions()[0], w.load(Acts2).Extensions()[0]
 	same := w.load(Acts).Extensions()[0]

@@ -20,12 +20,12 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// diff compares values. A list or map that is absent is as good as an empty one.
+// diff compares values. An absent list or map equals an empty one.
 func diff(want, got any) string {
 	return cmp.Diff(want, got, cmp.Comparer(func(a, b proto.Message) bool { return proto.Equal(a, b) }), cmpopts.EquateEmpty())
 }
 
-// testEveryMethod calls every method of every extension point with arguments at their extremes.
+// testEveryMethod calls every method of every extension point with boundary values.
 func testEveryMethod(t *testing.T, w *world) {
 	m := w.load(Echo)
 	for _, p := range plugin.Points {
@@ -68,11 +68,11 @@ func testMethod(t *testing.T, w *world, m plugin.Module, method *plugin.Method, 
 	}
 }
 
-// answer is what Echo answers with; nil is nothing.
+// answer returns the expected result of Echo; nil if it has none.
 func answer(m *plugin.Method, args []any) any {
 	switch {
 	case m.Result == nil || m == plugin.Authenticate:
-		return nil // No password of the variants decides.
+		return nil // The variants contain none of the passwords.
 	case m.Params[0].Type == m.Result:
 		return args[0]
 	case m == plugin.HandleRequest:
@@ -101,7 +101,7 @@ func answer(m *plugin.Method, args []any) any {
 	panic("fixture.go does not say what Echo answers to " + m.Name)
 }
 
-// notifications are those that Echo sends when it is called.
+// notifications returns the expected notifications of Echo.
 func notifications(m *plugin.Method, args []any) []plugin.Notification {
 	switch m {
 	case plugin.HandleNotification:
@@ -138,13 +138,13 @@ func testLargeLists(t *testing.T, w *world) {
 	if ok, err := x.Call(t.Context(), plugin.BeforeNotify, []any{result, int64(1), wire.DeviceType_IOS}, &back); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	// A difference of long lists says too much, and takes long to find.
+	// A diff of long lists is too verbose and slow.
 	if back.Reason != long || len(back.Notifications) != 1 || !slices.Equal(back.Notifications[0].Recipients, recipients) || !proto.Equal(back.Notifications[0].Notification, request(high)) {
 		t.Error("the result differs")
 	}
 }
 
-// testArgumentsAreCopies proves that what a plugin answers with has nothing in common with what it was given.
+// testArgumentsAreCopies proves that results of a plugin share nothing with its arguments.
 func testArgumentsAreCopies(t *testing.T, w *world) {
 	x := extension(t, w.load(Echo), "Serve")
 	given := &plugin.ClientRequest{Request: request(high)}
@@ -178,7 +178,8 @@ func testDecisions(t *testing.T, w *world) {
 	}
 }
 
-// testCombined calls the extensions of two plugins through the manager, in each of the ways.
+// testCombined calls the extensions of two plugins through the manager, with each kind of
+// combination.
 func testCombined(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Echo)
@@ -186,7 +187,7 @@ func testCombined(t *testing.T, w *world) {
 	given := &plugin.ClientRequest{UserID: 4, ClientIP: "::1", Request: request(low)}
 	got, err := plugin.Pass(t.Context(), m.Calls, plugin.TransformRequest, given)
 	want := *given
-	want.ClientIP = "1" // By the second in the line.
+	want.ClientIP = "1" // Set by the second plugin.
 	if d := diff(&want, got); err != nil || d != "" {
 		t.Errorf("a pipeline: %v, %s", err, d)
 	}

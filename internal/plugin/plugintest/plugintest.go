@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugintest holds the suite that the host of every language must pass: what a plugin can rely on is the same
-// whatever it is written in. It is for tests only, and it knows no language: each supplies the same few plugins, which
-// fixture.go describes.
+// Package plugintest contains the suite that the host of every language must pass: plugins can rely
+// on the same behaviour in every language. It is for tests only and independent of languages: each
+// provides the same few plugins, which fixture.go describes.
 //
-// What only one language has, as the shapes that its plugins may have, its library or its debugger, is tested with its
-// host.
+// What is specific to a language, such as its forms of plugins, its library or its debugger, is
+// tested with its host.
 package plugintest
 
 import (
@@ -22,19 +22,20 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A Language is a host that the suite runs with, and the fixtures that are written for it.
+// A Language is a host under test, and its fixtures.
 type Language struct {
-	// Suffix ends the names of files, with its dot.
+	// Suffix is the suffix of file names, with its dot.
 	Suffix string
-	// NewHost makes a host whose plugins use the server. The suite closes it. Each test has one of its own.
+	// NewHost returns a host whose plugins use the server. The suite closes it. Each test has its
+	// own.
 	NewHost func(t testing.TB, server plugin.Server) plugin.Host
 	// Fixture returns the bytes of a fixture.
 	Fixture func(t testing.TB, f Fixture) []byte
-	// Corpus returns bad plugins; nil is none.
+	// Corpus returns faulty plugins; nil means none.
 	Corpus func(t testing.TB) []Bad
-	// Parallel runs tests side by side: those that measure the process run alone all the same.
+	// Parallel runs tests in parallel, except those that measure the process.
 	Parallel bool
-	// Rounds is how often a plugin is loaded, used and unloaded in a row; 0 is 300.
+	// Rounds is how often a plugin is loaded, used and unloaded in a row; 0 means 300.
 	Rounds int
 }
 
@@ -121,16 +122,16 @@ type world struct {
 	server *server
 	host   plugin.Host
 
-	// loading gets the names of the files that a manager begins to load.
+	// loading receives the names of the files that a manager begins to load.
 	loading chan string
 
-	// close closes the host once, because a manager closes it too.
+	// close closes the host once, because a manager closes it, too.
 	close func() error
 
-	// log is where managers log to.
+	// log is the handler of the managers' logs.
 	log slog.Handler
 
-	// traces is what managers record calls with; nothing until a test configures it.
+	// traces records the calls of managers; disabled until a test configures it.
 	traces *trace.Recorder
 
 	mu       sync.Mutex
@@ -152,13 +153,14 @@ func open(t *testing.T, l Language) *world {
 	return w
 }
 
-// source is a fixture as a host sees it.
+// source returns a fixture in the form for a host.
 func (w *world) source(f Fixture) plugin.Source {
 	w.t.Helper()
 	return plugin.Source{Name: string(f) + w.Suffix, Data: w.Fixture(w.t, f)}
 }
 
-// load loads a fixture, past any manager. It is closed at the end of the test.
+// load loads a fixture directly into the host, without a manager. It is closed at the end of the
+// test.
 func (w *world) load(f Fixture) plugin.Module {
 	w.t.Helper()
 	m, err := w.host.Load(w.t.Context(), w.source(f))
@@ -246,10 +248,10 @@ func extension(t *testing.T, m plugin.Module, class string) plugin.Extension {
 	return nil
 }
 
-// limit is how long the suite waits for what must happen. It is long, because machines can be slow.
+// limit is the time limit of any wait. It is long, because machines can be slow.
 const limit = 2 * time.Minute
 
-// receive waits for a value.
+// receive waits for a value from a channel.
 func receive[T any](t *testing.T, what string, ch <-chan T) T {
 	t.Helper()
 	select {

@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// testSchedules lets schedules run, fail, and end with their extension. What depends on times is tested without a host.
+// testSchedules runs schedules that succeed and fail, and ends them with their extension. Behaviour
+// that depends on times is tested without a host.
 func testSchedules(t *testing.T, w *world) {
 	const id = "suite-scheduled"
 	m := w.manager()
@@ -20,7 +21,7 @@ func testSchedules(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first start fails, and leaves no schedule that would be in the way of the second.
+	// The first start fails, and must not leave a schedule that conflicts with the second.
 	if steps := m.Do(t.Context(), p, plugin.Start); steps[0].Err == nil {
 		t.Fatal("the first start succeeded")
 	}
@@ -60,7 +61,7 @@ func testSchedules(t *testing.T, w *world) {
 	}
 }
 
-// scheduleOf returns what there is to know of a schedule of the only extension.
+// scheduleOf returns the state of a schedule of the only extension.
 func scheduleOf(p *plugin.Plugin, name string) plugin.ScheduleInfo {
 	for _, s := range p.Extensions()[0].Schedules {
 		if s.Name == name {

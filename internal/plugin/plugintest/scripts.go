@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// scripts are the bad plugins in JavaScript: what is at the top of the file, the plugin if it is not the usual one, and what the extension
-// has.
+// scripts are the faulty plugins in JavaScript: the top of the file, the plugin if it is not the
+// usual one, and the members of the extension.
 var scripts = []struct{ kind, top, plugin, members string }{
 	{"never loads", `await new Promise(() => {});`, "", ""},
 	{"loops while loading", `for (;;) {}`, "", ""},
@@ -61,15 +61,15 @@ var scripts = []struct{ kind, top, plugin, members string }{
 	{"asks the server without end", "", "", `transform() { for (;;) app.api.users.query({ ids: ['5'] }); }`},
 }
 
-// harmlessScripts are the kinds that cost nobody anything, with the reason.
+// harmlessScripts are the kinds that affect nothing, with the reason.
 var harmlessScripts = map[string]string{
 	"breaks the built-in classes": "The host took what it uses of them before code of the plugin ran.",
 }
 
-// usualPlugin is the plugin of those that are bad elsewhere.
+// usualPlugin is the plugin of those that are faulty elsewhere.
 const usualPlugin = `export default class extends AppPlugin { getDescriptor() { return { id: 'suite-bad', version: '1' }; } getExtensions() { return [Actor]; } }`
 
-// Scripts returns the bad plugins in JavaScript.
+// Scripts returns the faulty plugins in JavaScript.
 func Scripts() (list []Bad) {
 	for _, k := range scripts {
 		p := k.plugin

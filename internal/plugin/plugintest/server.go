@@ -17,24 +17,24 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// The users that are different.
+// The special users.
 const (
 	heldUser    = 1
 	refusedUser = 2
 )
 
-// server is what the fixtures use.
+// server is the server API for the fixtures.
 type server struct {
 	t       *testing.T
 	storage plugin.Storage
-	// held gets, for every question for the user who is held back, what lets it go on.
+	// held receives, for every blocked request for the held user, a channel that releases it.
 	held chan chan<- struct{}
 
 	mu            sync.Mutex
 	properties    map[string]any
 	values        map[string]any // settings
 	callers       []plugin.Descriptor
-	behalf        []string // on whose request they called
+	behalf        []string // on whose behalf they called
 	notifications []plugin.Notification
 }
 
@@ -84,7 +84,7 @@ func (s *server) Call(ctx context.Context, by plugin.Descriptor, operation strin
 	return json.Marshal(users)
 }
 
-// hold waits until the suite lets the question go on.
+// hold blocks until the suite releases the request.
 func (s *server) hold(ctx context.Context) error {
 	release := make(chan struct{})
 	select {
@@ -124,7 +124,7 @@ func (s *server) Settings(by plugin.Descriptor) (map[string]any, error) {
 	return plugin.SettingsOf(by, s.valuesOf(by.ID))
 }
 
-// valuesOf are the settings that were set, of whichever plugin.
+// valuesOf returns the settings that were set, for any plugin.
 func (s *server) valuesOf(string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *server) MeetingEnded(ctx context.Context, by plugin.Descriptor, meeting
 
 func (s *server) Storage() plugin.Storage { return s.storage }
 
-// note returns what a plugin noted under a key, and whether it did.
+// note returns what a plugin has noted under a key, and whether there is anything.
 func (s *server) note(t *testing.T, id, key string) (string, bool) {
 	t.Helper()
 	value, ok, err := s.storage.Get(context.Background(), id, key)
@@ -170,7 +170,7 @@ func (s *server) note(t *testing.T, id, key string) (string, bool) {
 	return stored(value), ok
 }
 
-// wantNote checks what a plugin noted.
+// wantNote checks what a plugin has noted.
 func (s *server) wantNote(t *testing.T, id, key, want string) {
 	t.Helper()
 	if got, ok := s.note(t, id, key); !ok || got != want {

@@ -9,8 +9,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// testSettings leads the settings of a plugin through its life: those that it is started with, those that are changed,
-// and those that are not valid.
+// testSettings tests the settings of a plugin: those at its start, changed ones, and invalid ones.
 func testSettings(t *testing.T, w *world) {
 	const id, defaults = "suite-settled", "count=9007199254740991,greeting=hi,limits={rates=[0.5]}"
 	m := w.manager()
@@ -18,7 +17,7 @@ func testSettings(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A required setting has no value, so that the extension does not start; it does as soon as there is one.
+	// A required setting has no value, so the extension does not start until it has one.
 	steps := m.Do(t.Context(), p, plugin.Start)
 	if err := steps[0].Err; err == nil || !strings.Contains(err.Error(), "plugins.suite-settled.token: is required") || steps[0].State != plugin.Loaded {
 		t.Fatalf("started without a token: %+v", steps[0])
@@ -37,7 +36,7 @@ func testSettings(t *testing.T, w *world) {
 	}
 	set(map[string]any{"token": "abc", "greeting": "ä€👋", "limits": map[string]any{"rates": []any{1.5, 2.25}}})
 	changed("{count=9007199254740991,greeting=ä€👋,limits={rates=[1.5,2.25]},token=abc}")
-	// A paused extension hears of a change as well, and stays paused.
+	// A paused extension is notified of a change as well, and stays paused.
 	if steps := m.Do(t.Context(), p, plugin.Pause); steps[0].Err != nil {
 		t.Fatal(steps[0].Err)
 	}
@@ -46,7 +45,7 @@ func testSettings(t *testing.T, w *world) {
 	if s := stateOf(p); s != plugin.Paused {
 		t.Errorf("the state is %s", s)
 	}
-	// What is not valid is not delivered; what the hook throws is noted and changes no state.
+	// Invalid settings are not delivered; exceptions of the hook are recorded and change no state.
 	set(map[string]any{"token": "secret\n", "count": -1})
 	await(t, "settings", func() bool {
 		f := p.Extensions()[0].LastFailure

@@ -9,7 +9,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// testShadow runs a version of a plugin on copies of the calls of another one: only the first one answers.
+// testShadow runs a version of a plugin on copies of the calls of another one, whose results are
+// the only ones used.
 func testShadow(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)

@@ -12,13 +12,13 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// versionFor asks which version of Acts answers a user.
+// versionFor returns the version of Acts that handles a user's request.
 func versionFor(ctx context.Context, m *plugin.Manager, userID int64) (string, error) {
 	r, err := plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("?", userID))
 	return r.ClientIP, err
 }
 
-// testSplit runs two versions of a plugin beside each other and leads users to the one or the other.
+// testSplit runs two versions of a plugin in parallel and routes users to one or the other.
 func testSplit(t *testing.T, w *world) {
 	m := w.manager()
 	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{}); err == nil || !strings.Contains(err.Error(), "there is no plugin") {
@@ -57,7 +57,7 @@ func testSplit(t *testing.T, w *world) {
 		t.Error("a plugin without a candidate was promoted")
 	}
 
-	// The candidate that is promoted is the one that ran: it keeps what it has in memory.
+	// The promoted candidate is the running one: it keeps its memory.
 	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,8 @@ func testSplit(t *testing.T, w *world) {
 	}
 }
 
-// testSplitUnderLoad tries, splits, promotes and ends candidates while users are served: no call fails, each is handled by
-// one version, and users who are not of the candidate never get it.
+// testSplitUnderLoad tries, splits, promotes and ends candidates while users are served: no call
+// fails, each is handled by one version, and users outside the candidate's share never get it.
 func testSplitUnderLoad(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -91,7 +91,7 @@ func testSplitUnderLoad(t *testing.T, w *world) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var calls atomic.Int64
-	// outside says that users other than 7 must get version 1.
+	// outside is true if users other than 7 must get version 1.
 	var outside atomic.Bool
 	outside.Store(true)
 	for worker := range 4 {
@@ -124,7 +124,7 @@ func testSplitUnderLoad(t *testing.T, w *world) {
 		calm()
 	}
 	try()
-	try() // One candidate takes the place of another.
+	try() // Another candidate replaces the first.
 	outside.Store(false)
 	m.Trials.Resplit("suite-acts", plugin.Split{Percentage: 50})
 	calm()
@@ -143,7 +143,7 @@ func testSplitUnderLoad(t *testing.T, w *world) {
 	}
 }
 
-// testSplitReadings counts what two versions do beside each other.
+// testSplitReadings checks the metrics of two versions in parallel.
 func testSplitReadings(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -152,7 +152,7 @@ func testSplitReadings(t *testing.T, w *world) {
 	}
 	ask("throw", 1)
 	if _, _, ok := m.Trials.Readings("suite-acts"); ok {
-		t.Error("there is something to compare without a candidate")
+		t.Error("there are differences without a candidate")
 	}
 	if _, err := m.Trials.Try(t.Context(), w.host.Language(), w.source(Acts2), plugin.Split{UserIDs: []int64{1}}); err != nil {
 		t.Fatal(err)

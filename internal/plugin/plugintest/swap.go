@@ -12,13 +12,13 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// version asks which version of Acts answers.
+// version returns the version of Acts that handles a request.
 func version(ctx context.Context, m *plugin.Manager) (string, error) {
 	r, err := plugin.Pass(ctx, m.Calls, plugin.TransformRequest, command("?", 0))
 	return r.ClientIP, err
 }
 
-// testRetire proves that calls which run when a module is told that it goes away end as if nothing had happened.
+// testRetire proves that running calls end normally when their module is retired.
 func testRetire(t *testing.T, w *world) {
 	m := w.load(Acts)
 	done, release := w.hold(t, t.Context(), m.Extensions()[0], 5)
@@ -35,7 +35,8 @@ func testRetire(t *testing.T, w *world) {
 	w.server.wantNote(t, "suite-acts", "stopped-1", "yes")
 }
 
-// testHotSwap replaces a plugin repeatedly while it is called: no call fails, and each is answered by one version.
+// testHotSwap replaces a plugin repeatedly while it is called: no call fails, and each is handled
+// by one version.
 func testHotSwap(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -69,14 +70,14 @@ func testHotSwap(t *testing.T, w *world) {
 	cancel()
 	wg.Wait()
 	if len(m.Plugins()) != 1 || m.Plugins()[0].Extensions()[0].State != plugin.Started {
-		t.Error("not one plugin is left, started")
+		t.Error("there is not exactly one started plugin")
 	}
 	w.server.wantNote(t, "suite-acts", "stopped-1", "yes")
 	w.server.wantNote(t, "suite-acts", "stopped-2", "yes")
 }
 
-// testHeldCallOutlivesTheSwap proves that a call which runs in the old version ends there, while new ones go to the new
-// version, and that the old one is stopped only then.
+// testHeldCallOutlivesTheSwap proves that a call that runs in the old version ends there, while new
+// ones run in the new version, and that the old one is stopped only afterwards.
 func testHeldCallOutlivesTheSwap(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -88,7 +89,7 @@ func testHeldCallOutlivesTheSwap(t *testing.T, w *world) {
 		}
 		done <- outcome{r.Reason, err}
 	}()
-	release := receive(t, "a call that asks the server", w.server.held)
+	release := receive(t, "a request of a call to the server", w.server.held)
 	swapped := make(chan error, 1)
 	go func() {
 		_, err := m.Replace(t.Context(), w.host.Language(), w.source(Acts2))
@@ -114,7 +115,8 @@ func testHeldCallOutlivesTheSwap(t *testing.T, w *world) {
 	w.server.wantNote(t, "suite-acts", "stopped-1", "yes")
 }
 
-// testBadSuccessor proves that a version that cannot be started, or loaded, leaves the old one running.
+// testBadSuccessor proves that the old version keeps running if the new one cannot be loaded or
+// started.
 func testBadSuccessor(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -122,7 +124,7 @@ func testBadSuccessor(t *testing.T, w *world) {
 		t.Errorf("a version that cannot be started: %v", err)
 	}
 	if _, err := m.Replace(t.Context(), w.host.Language(), w.source(Broken)); err == nil {
-		t.Error("a broken plugin took the place of another")
+		t.Error("a broken plugin replaced another")
 	}
 	if got, err := version(t.Context(), m); got != "1" || err != nil {
 		t.Errorf("version %q answers, %v", got, err)

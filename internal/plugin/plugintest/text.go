@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// noted is the text that Echo notes of the arguments of a method.
+// noted returns the text that Echo notes for the arguments of a method.
 func noted(m *plugin.Method, args []any) string {
 	var parts []string
 	for i, p := range m.Params {
@@ -36,7 +36,7 @@ func noted(m *plugin.Method, args []any) string {
 	return strings.Join(parts, "|")
 }
 
-// show is the text of a value, as fixtures show it.
+// show formats a value like the fixtures.
 func show(v any) string { return text(reflect.ValueOf(v)) }
 
 func text(v reflect.Value) string {
@@ -98,7 +98,7 @@ func object(fields map[string]reflect.Value) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// empty reports whether a value is left out of an object.
+// empty reports whether a value is omitted from an object.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -111,7 +111,7 @@ func empty(v reflect.Value) bool {
 	return false
 }
 
-// stored is the text that a fixture keeps: hosts may keep it as JSON.
+// stored returns the text that a fixture stored: hosts may store it as JSON.
 func stored(value []byte) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// testTraces records what two plugins do to the requests of one user.
+// testTraces records the effects of two plugins on the requests of one user.
 func testTraces(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -78,7 +78,7 @@ func testTraces(t *testing.T, w *world) {
 	}
 }
 
-// shown is a value of a change, - if there is none.
+// shown formats a value of a change, - if there is none.
 func shown(s *string) string {
 	if s == nil {
 		return "-"

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// testCloseDuringCalls proves that closing a module ends the calls that run in it, whatever they do.
+// testCloseDuringCalls proves that closing a module ends its running calls, whatever they do.
 func testCloseDuringCalls(t *testing.T, w *world) {
 	for _, what := range []string{"hold", "wait", "spin"} {
 		t.Run(what, func(t *testing.T) {
@@ -29,16 +29,16 @@ func testCloseDuringCalls(t *testing.T, w *world) {
 				done <- err
 			}()
 			if what == "hold" {
-				receive(t, "a second call that asks the server", w.server.held)
+				receive(t, "a request of a second call to the server", w.server.held)
 			}
 			if err := m.Close(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			if err := receive(t, "the end of the call", done); err == nil {
-				t.Error("a call of a plugin that is gone succeeded")
+				t.Error("a call of a closed plugin succeeded")
 			}
 			if got := receive(t, "the end of the other call", held); got.err == nil {
-				t.Error("the other call of a plugin that is gone succeeded")
+				t.Error("the other call of a closed plugin succeeded")
 			}
 			var r *plugin.RequestHandlerResult
 			if ok, err := x.Call(t.Context(), plugin.HandleRequest, []any{command("late", 0)}, &r); ok || err == nil {
@@ -54,7 +54,7 @@ func testCloseDuringCalls(t *testing.T, w *world) {
 	}
 }
 
-// testRemoveDuringCalls proves that a plugin that is removed finishes what it began, and then stops.
+// testRemoveDuringCalls proves that a removed plugin finishes its running calls before it stops.
 func testRemoveDuringCalls(t *testing.T, w *world) {
 	m := w.manager()
 	w.start(m, Acts)
@@ -63,13 +63,13 @@ func testRemoveDuringCalls(t *testing.T, w *world) {
 		_, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("hold", 0))
 		done <- err
 	}()
-	release := receive(t, "a call that asks the server", w.server.held)
+	release := receive(t, "a request of a call to the server", w.server.held)
 	removed := make(chan error, 1)
 	go func() {
 		_, err := m.Remove(t.Context(), "suite-acts")
 		removed <- err
 	}()
-	await(t, "nobody to call", func() bool { return len(m.Plugins()) == 0 })
+	await(t, "the removal of the plugin from the list", func() bool { return len(m.Plugins()) == 0 })
 	if got, err := version(t.Context(), m); got != "?" || err != nil {
 		t.Errorf("a plugin that is removed was called: %q %v", got, err)
 	}
@@ -93,11 +93,11 @@ func testHostClosesModules(t *testing.T, w *world) {
 		t.Errorf("a call after the host was closed: %v %v", ok, err)
 	}
 	if _, err := w.host.Load(t.Context(), w.source(Acts)); err == nil {
-		t.Error("a closed host loads plugins")
+		t.Error("a closed host loaded a plugin")
 	}
 }
 
-// resident is how many bytes of memory the process has; 0 is unknown.
+// resident returns the resident memory of the process in bytes; 0 if unknown.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -108,9 +108,10 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// testRounds loads, starts, calls, stops and closes a plugin many times, and compares what the process holds after a
-// third of the rounds with what it holds at the end. What a host holds in other processes it must look after itself.
-// Another plugin is there all the time: with the last one a host may end what plugins run in, and nothing could be left.
+// testRounds loads, starts, calls, stops and closes a plugin many times, and compares the resources
+// of the process after a third of the rounds with those at the end. The host itself must check
+// resources in other processes. Another plugin is loaded all the time: otherwise a host might end
+// its runtime with the last plugin, and nothing could be leaked.
 func testRounds(t *testing.T, w *world) {
 	w.load(Life)
 	src := w.source(Acts)
@@ -126,7 +127,7 @@ func testRounds(t *testing.T, w *world) {
 		if got := act(t, x, "count", 0).Reason; got != "1" {
 			t.Fatalf("it counted %s: something of an earlier round is left", got)
 		}
-		_ = attempt(t, x, "throw") // An exception leaves something behind most easily.
+		_ = attempt(t, x, "throw") // Exceptions leak most easily.
 		if err := x.Hook(t.Context(), plugin.Stop); err != nil {
 			t.Fatal(err)
 		}

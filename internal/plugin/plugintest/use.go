@@ -10,11 +10,11 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// use lets Uses do something and checks what it says.
+// use calls Uses and checks the reason of its result.
 func use(t *testing.T, w *world, what, want string) {
 	t.Helper()
 	x := w.load(Uses).Extensions()[0]
-	for range 2 { // The second time all is the same.
+	for range 2 { // The second call must have the same result.
 		if got := act(t, x, what, 6).Reason; got != want {
 			t.Errorf("%s\n got %q\nwant %q", what, got, want)
 		}
@@ -41,7 +41,8 @@ func testAPI(t *testing.T, w *world) {
 	}
 }
 
-// testBehalf checks that what a plugin does is known to be done on the request of whom it was called for.
+// testBehalf checks that calls of a plugin are attributed to the user on whose request it was
+// called.
 func testBehalf(t *testing.T, w *world) {
 	x := w.load(Uses).Extensions()[0]
 	for _, ctx := range []context.Context{plugin.ForUser(t.Context(), 12), plugin.ForAdmin(t.Context(), 3), t.Context()} {

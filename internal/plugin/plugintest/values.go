@@ -19,19 +19,19 @@ type variant string
 
 // The variants.
 const (
-	// absent leaves out what may be left out, and has neutral values elsewhere.
+	// absent omits optional values, and has neutral values elsewhere.
 	absent variant = "absent"
-	// low has everything, at its lowest: the least numbers, empty texts.
+	// low has everything, with the lowest values: minimum numbers, empty texts.
 	low variant = "low"
-	// high has everything, at its highest.
+	// high has everything, with the highest values.
 	high variant = "high"
 )
 
-// strange is a text with everything that is easily broken: characters of one to four bytes, a joined emoji, quotes, a
-// backslash, ends of lines, a control character and a text from right to left.
+// strange is a text with error-prone contents: characters of one to four bytes, a joined emoji,
+// quotes, a backslash, line breaks, a control character and right-to-left text.
 const strange = "aä€👋 👩‍👩‍👧 \"'\\ \r\n\t\x01 שלום |{}=,"
 
-// arguments are the arguments of a method.
+// arguments returns the arguments of a method.
 func arguments(m *plugin.Method, v variant) []any {
 	args := make([]any, len(m.Params))
 	for i, p := range m.Params {
@@ -50,7 +50,7 @@ func arguments(m *plugin.Method, v variant) []any {
 	return args
 }
 
-// value makes a value of a type that extension points use.
+// value returns a value of a type that extension points use.
 func value(t reflect.Type, v variant) reflect.Value {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -126,7 +126,7 @@ func everyByte() []byte {
 	return b
 }
 
-// attributes are values of every kind, one inside another.
+// attributes returns values of every kind, nested.
 func attributes(v variant) []*wire.Value {
 	flat := func(i32 int32, i64 int64, f32 float32, f64 float64, b bool, data []byte, s string) []*wire.Value {
 		return []*wire.Value{
@@ -153,7 +153,7 @@ func attributes(v variant) []*wire.Value {
 	return append(list, nested)
 }
 
-// messageOf makes a message of the client protocol, if the type is one.
+// messageOf returns a message of the client protocol, if the type is one.
 func messageOf(t reflect.Type, v variant) (proto.Message, bool) {
 	switch t {
 	case reflect.TypeFor[*wire.AppRequest]():
@@ -176,7 +176,7 @@ func messageOf(t reflect.Type, v variant) (proto.Message, bool) {
 	return nil, false
 }
 
-// request is a request of a client.
+// request returns a request of a client.
 func request(v variant) *wire.AppRequest {
 	switch v {
 	case absent:
