@@ -78,7 +78,7 @@ type Source struct {
 	ProcessID string
 	// Nodes are the nodes of the process; at least one.
 	Nodes []Node
-	// List and Get ask for what the recorder of the process returns.
+	// List and Get call the methods of the process's recorder.
 	List func(ctx context.Context, f Filter, limit int) (Listing, error)
 	Get  func(ctx context.Context, ids []int64) (Batch, error)
 }
@@ -89,7 +89,7 @@ type Node struct {
 	Role role.Role
 }
 
-// nodeOf is the id of the node that made a call; that of the first one if its role is not known.
+// nodeOf returns the id of the node that made a call; that of the first one if its role is unknown.
 func (s Source) nodeOf(t *Trace) string {
 	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Role == t.Role })
 	return s.Nodes[max(i, 0)].ID
@@ -101,23 +101,24 @@ type Located struct {
 	NodeID, ProcessID string
 }
 
-// A Gathering is what was gathered from all processes.
+// A Gathering is the result of Gather.
 type Gathering struct {
-	// Total is how many traces match on the nodes that answered.
+	// Total is the number of matching traces on the nodes that responded.
 	Total int64
 	Page  []Located
-	// Missing are the nodes that did not answer, or not completely.
+	// Missing are the nodes that did not respond, or not completely.
 	Missing []MissingNode
 }
 
-// A MissingNode is a node that did not answer.
+// A MissingNode is a node that did not respond.
 type MissingNode struct {
 	NodeID string
 	Err    error
 }
 
-// Gather returns a page of the traces of all sources, the newest first. Sources that do not answer before ctx ends are
-// named; half of the time is left to those that do for their traces. Traces that are forgotten meanwhile are left out.
+// Gather returns a page of the traces of all sources, the newest first. Sources that do not respond
+// before ctx ends are listed as missing; half of the time is reserved for fetching the traces of
+// the others. Traces that are dropped meanwhile are omitted.
 func Gather(ctx context.Context, sources []Source, f Filter, offset, limit int) Gathering {
 	g := gatherer{sources: sources, errs: make([]error, len(sources))}
 	listings := make([]Listing, len(sources))
@@ -172,7 +173,7 @@ func Gather(ctx context.Context, sources []Source, f Filter, offset, limit int) 
 	return result
 }
 
-// halfTime returns a context that ends when half of the time of another one has passed.
+// halfTime returns a context that ends after half of the remaining time of ctx.
 func halfTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithTimeout(ctx, time.Until(end)/2)
@@ -180,10 +181,10 @@ func halfTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// gatherer asks sources at the same time.
+// gatherer calls sources concurrently.
 type gatherer struct {
 	sources []Source
-	// errs has the first error of each source, which is not asked any more.
+	// errs contains the first error of each source, which is not called again.
 	errs []error
 }
 
@@ -197,7 +198,7 @@ func (g *gatherer) each(ask func(i int, s Source) error) {
 	wg.Wait()
 }
 
-// missing are the nodes of the sources that did not answer.
+// missing returns the nodes of the sources that did not respond.
 func (g *gatherer) missing() (list []MissingNode) {
 	for i, s := range g.sources {
 		if g.errs[i] != nil {

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// source is one whose process is this one. It counts how often it is asked for traces.
+// source returns a source for a recorder. It counts the requests for traces.
 func source(r *Recorder, id string, asked *int) Source {
 	return Source{
 		ProcessID: "process of " + id, Nodes: []Node{{id + "-gateway", role.Gateway}, {id + "-service", role.Service}},
@@ -29,7 +29,7 @@ func source(r *Recorder, id string, asked *int) Source {
 	}
 }
 
-// TestGather pages through the traces of two processes as if they were one.
+// TestGather pages through the traces of two processes as one list.
 func TestGather(t *testing.T) {
 	all := settings(func(s *config.PluginTraces) { s.SampleRate = 1 })
 	a, b := NewRecorder(all), NewRecorder(all)
@@ -63,7 +63,7 @@ func TestGather(t *testing.T) {
 		t.Errorf("two users have %+v", g)
 	}
 
-	// What a source says that fails later does not hide the others.
+	// The response of a source that fails later does not hide the others.
 	sources[1].Get = func(context.Context, []int64) (Batch, error) { return Batch{}, errors.New("cut off") }
 	failed := source(nil, "c", new(int))
 	failed.List = func(context.Context, Filter, int) (Listing, error) { return Listing{}, errors.New("no answer") }
@@ -73,7 +73,7 @@ func TestGather(t *testing.T) {
 		t.Errorf("with sources that fail it is %+v", g)
 	}
 
-	// Traces that were forgotten between the two questions are left out.
+	// Traces that were dropped between the two calls are omitted.
 	sources[1] = source(b, "b", new(int))
 	sources[1].Get = func(_ context.Context, ids []int64) (Batch, error) {
 		b.Configure(settings(func(s *config.PluginTraces) { s.MaxBytes = 0 }))
@@ -84,7 +84,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherLargeTraces has traces as large as they get: what one call hands over stays below what calls may have.
+// TestGatherLargeTraces uses traces of the maximum size: a batch must stay below the limit of calls
+// between nodes.
 func TestGatherLargeTraces(t *testing.T) {
 	const traces = 5
 	r := NewRecorder(settings(func(s *config.PluginTraces) { s.SampleRate, s.IncludeText = 1, true }))
@@ -125,11 +126,12 @@ func TestGatherLargeTraces(t *testing.T) {
 	}
 	g := Gather(t.Context(), []Source{s}, Filter{}, 0, 10)
 	if len(g.Page) != traces || asked != traces || len(g.Page[0].Steps) != maxSteps {
-		t.Errorf("%d traces were got by %d questions", len(g.Page), asked)
+		t.Errorf("got %d traces with %d calls", len(g.Page), asked)
 	}
 }
 
-// TestGatherFromHangingNode asks a source that never answers: the others have time left to hand over their traces.
+// TestGatherFromHangingNode includes a source that never responds: the others must have time left
+// to send their traces.
 func TestGatherFromHangingNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecorder(settings(func(s *config.PluginTraces) { s.SampleRate = 1 }))

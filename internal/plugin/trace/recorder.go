@@ -16,21 +16,21 @@ import (
 
 // A Recorder decides which calls are recorded and keeps the newest traces. A nil Recorder records nothing.
 type Recorder struct {
-	// on is nil while nothing is recorded, so that a call costs one load then.
+	// on is nil while recording is off, so that a call then costs one load.
 	on   atomic.Pointer[switches]
 	seed maphash.Seed
-	// text says that texts are shown.
+	// text is true if texts are shown.
 	text atomic.Bool
 
 	mu sync.Mutex
-	// kept are the traces, the oldest first; limit is how many bytes they may take.
+	// kept are the traces, the oldest first; limit is their maximum size in bytes.
 	kept  []*Trace
 	bytes int64
 	limit int64
 	last  int64
 }
 
-// switches say what is recorded. They are replaced, never changed.
+// switches are the settings of recording. They are immutable and replaced as a whole.
 type switches struct {
 	share    float64
 	users    map[int64]bool
@@ -44,7 +44,7 @@ func NewRecorder(s config.PluginTraces) *Recorder {
 	return r
 }
 
-// Configure replaces the settings. Traces beyond the new bound are forgotten.
+// Configure replaces the settings. Traces beyond the new limit are dropped.
 func (r *Recorder) Configure(s config.PluginTraces) {
 	if s.SampleRate > 0 || len(s.UserIDs) > 0 || len(s.RequestIDs) > 0 {
 		on := &switches{share: s.SampleRate, users: map[int64]bool{}, requests: map[string]bool{}}
@@ -65,19 +65,19 @@ func (r *Recorder) Configure(s config.PluginTraces) {
 	r.shrink()
 }
 
-// On reports whether calls may be recorded.
+// On reports whether recording is on.
 func (r *Recorder) On() bool { return r != nil && r.on.Load() != nil }
 
-// A Cause is what decides whether a call is recorded. What is not known is zero.
+// A Cause is the request that decides whether a call is recorded. Unknown values are zero.
 type Cause struct {
-	// UserID is on whose request the call is made.
+	// UserID is the user on whose request the call is made.
 	UserID *int64
-	// Number is the id of a request of a client, RequestID that of any other.
+	// Number is the id of a client request, RequestID that of any other.
 	Number    *int64
 	RequestID string
 }
 
-// Wants reports whether a call is recorded. All calls of one request are or none is.
+// Wants reports whether to record a call. Either all calls of a request are recorded or none.
 func (r *Recorder) Wants(c Cause) bool {
 	if r == nil {
 		return false
@@ -86,14 +86,14 @@ func (r *Recorder) Wants(c Cause) bool {
 	return on != nil && on.wants(r.seed, c)
 }
 
-// Begin returns what records a call that begins now.
+// Begin returns the Call of a call that begins now.
 func (r *Recorder) Begin(s Subject) *Call {
 	c := r.Observe(s)
 	c.recorder = r
 	return c
 }
 
-// Observe returns what records a call that is not kept. Values are masked as the settings say.
+// Observe returns a Call that is not kept. Values are masked as configured.
 func (r *Recorder) Observe(s Subject) *Call {
 	c := &Call{trace: Trace{Subject: s, Start: time.Now()}, room: maxChangesSize}
 	if r != nil {
@@ -122,7 +122,8 @@ func (s *switches) wants(seed maphash.Seed, of Cause) bool {
 	if of.UserID != nil {
 		maphash.WriteComparable(&h, *of.UserID)
 	}
-	// Clients that begin to count anew with each session are not recorded with the same requests each time.
+	// The minute is included because clients may restart their numbers with each session, and would
+	// otherwise be recorded with the same requests each time.
 	maphash.WriteComparable(&h, time.Now().Unix()/60)
 	return float64(h.Sum64()>>11)/(1<<53) < s.share
 }
@@ -135,7 +136,7 @@ func (c Cause) id() string {
 	return c.RequestID
 }
 
-// keep keeps a trace, and forgets the oldest ones beyond the bound.
+// keep adds a trace, and drops the oldest ones beyond the limit.
 func (r *Recorder) keep(t *Trace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,22 +147,22 @@ func (r *Recorder) keep(t *Trace) {
 	r.shrink()
 }
 
-// shrink forgets the oldest traces beyond the bound. The caller holds mu.
+// shrink drops the oldest traces beyond the limit. The caller holds mu.
 func (r *Recorder) shrink() {
 	n := 0
 	for n < len(r.kept) && r.bytes > r.limit {
 		r.bytes -= r.kept[n].bytes
-		r.kept[n] = nil // The array lives on until the slice grows.
+		r.kept[n] = nil // The array is referenced until the slice grows.
 		n++
 	}
 	r.kept = r.kept[n:]
 }
 
-// A Filter selects traces. What is empty selects all.
+// A Filter selects traces. Empty fields match all.
 type Filter struct {
 	RequestIDs []string
 	UserIDs    []int64
-	// Plugins and Outcomes select traces of which one step has one of them.
+	// Plugins and Outcomes match traces with at least one such step.
 	Plugins  []string
 	Outcomes []Outcome
 	Points   []string
@@ -179,7 +180,7 @@ func (f Filter) matches(t *Trace) bool {
 	})
 }
 
-// Find returns how many traces match, and a page of them, the newest first.
+// Find returns the number of matching traces, and a page of them, the newest first.
 func (r *Recorder) Find(f Filter, offset, limit int) (total int64, page []*Trace) {
 	if r == nil {
 		return 0, nil

@@ -12,14 +12,14 @@ import (
 	"example.org/app/internal/config"
 )
 
-// settings are the defaults, changed.
+// settings returns the default settings with changes.
 func settings(change func(*config.PluginTraces)) config.PluginTraces {
 	s := config.Default().Plugin.Traces
 	change(&s)
 	return s
 }
 
-// record records a call with one step and reports whether it was to be.
+// record records a call with one step and reports whether it was sampled.
 func record(r *Recorder, s Subject, a Attempt) bool {
 	if !r.Wants(Cause{UserID: s.UserID, RequestID: s.RequestID}) {
 		return false
@@ -34,7 +34,7 @@ func subject(user int64, request string) Subject {
 	return Subject{UserID: &user, RequestID: request, Point: "P", Method: "m"}
 }
 
-// found are the ids of the traces that a filter selects.
+// found returns the ids of the traces that a filter selects.
 func found(r *Recorder, f Filter) (ids []int64) {
 	_, page := r.Find(f, 0, 1000)
 	for _, t := range page {
@@ -81,7 +81,7 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// TestShare samples requests: all calls of one are recorded or none is.
+// TestShare samples requests: all calls of a request are recorded or none.
 func TestShare(t *testing.T) {
 	const requests = 20000
 	r := NewRecorder(settings(func(s *config.PluginTraces) { s.SampleRate = 0.1 }))
@@ -129,7 +129,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("the trace is %+v", got)
 	}
 	if got := r.Begin(subject(3, "9")).End(); got != nil {
-		t.Errorf("nobody was called, and the trace is %+v", got)
+		t.Errorf("no extension was called, but the trace is %+v", got)
 	}
 	for _, test := range []struct {
 		filter Filter
@@ -156,7 +156,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded records from many goroutines more than may be kept.
+// TestMemoryIsBounded records more than the limit from many goroutines.
 func TestMemoryIsBounded(t *testing.T) {
 	const limit = 100_000
 	r := NewRecorder(settings(func(s *config.PluginTraces) { s.SampleRate, s.MaxBytes, s.IncludeText = 1, limit, true }))

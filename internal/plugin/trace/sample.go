@@ -9,51 +9,52 @@ import (
 	"time"
 )
 
-// A Sample is a call that two versions of a plugin did not end alike, or that the second one failed at. It is not changed
-// after it was made.
+// A Sample is a call with different outcomes or results in two versions of a plugin, or that the
+// second one failed. It is immutable.
 type Sample struct {
 	Subject
 	Start time.Time
-	// Arguments are the fields of the arguments, each by the name of its parameter, with no value before.
+	// Arguments are the fields of the arguments, by parameter name, without values before.
 	Arguments []Change
-	// MoreArguments is how many fields there are beyond Arguments.
+	// MoreArguments is the number of omitted fields.
 	MoreArguments int
-	// Active and Candidate are what the two versions did. The outcome of Active is "" if it was not waited for.
+	// Active and Candidate are the steps of the two versions. The outcome of Active is "" if it was
+	// not waited for.
 	Active, Candidate Step
-	// Differences are the fields in which the answers differ: before is that of the active version, after that of the
-	// candidate.
+	// Differences are the fields that differ in the results: before is that of the active version,
+	// after that of the candidate.
 	Differences []Change
-	// MoreDifferences is how many there are beyond Differences.
+	// MoreDifferences is the number of omitted differences.
 	MoreDifferences int
 }
 
-// A Pair is one call that two versions of a plugin got. The values are not kept.
+// A Pair is a call that two versions of a plugin received. The values are not kept.
 type Pair struct {
 	Subject
 	Start time.Time
-	// Names and Values are the parameters and the arguments, as many.
+	// Names and Values are the parameter names and the arguments, of equal length.
 	Names  []string
 	Values []any
-	// Replaces says that answers replace the first argument.
+	// Replaces is true if results replace the first argument.
 	Replaces          bool
 	Active, Candidate Answer
-	// Secret says that nothing of the answers may be shown.
+	// Secret is true if the results must not be shown.
 	Secret bool
 }
 
-// An Answer is how one version ended a call.
+// An Answer is the outcome of a call in one version.
 type Answer struct {
 	Version  string
 	Duration time.Duration
-	// Outcome is one of Unchanged, Answered, Refused, Failed and TimedOut; "" if it is not known.
+	// Outcome is one of Unchanged, Answered, Refused, Failed and TimedOut; "" if unknown.
 	Outcome Outcome
 	Code    int32
 	Reason  string
-	// Value is what holds after the call; nil if there is nothing.
+	// Value is the value after the call; nil if there is none.
 	Value any
 }
 
-// Equal reports whether both versions ended the call alike. What is not known is alike.
+// Equal reports whether both versions ended the call alike. Unknown outcomes count as equal.
 func (p *Pair) Equal() bool {
 	if p.Active.Outcome == "" {
 		return true
@@ -65,7 +66,7 @@ func (p *Pair) Equal() bool {
 	return r.tree(reflect.ValueOf(p.Active.Value), 0).equal(r.tree(reflect.ValueOf(p.Candidate.Value), 0))
 }
 
-// Sample returns what may be shown of a pair, masked as the settings say.
+// Sample returns the sample of a pair, masked as configured.
 func (r *Recorder) Sample(p *Pair) *Sample {
 	shown := rules{}
 	if r != nil {
@@ -74,7 +75,7 @@ func (r *Recorder) Sample(p *Pair) *Sample {
 	answers := shown
 	answers.secret = p.Secret
 	s := &Sample{Subject: p.Subject, Start: p.Start}
-	left := room(maxSampleSize) // What matters most comes first.
+	left := room(maxSampleSize) // The most important part comes first.
 	if p.Active.Outcome != "" {
 		s.Differences, s.MoreDifferences = left.fit(answers.compare(p.Active.Value, p.Candidate.Value))
 	}
@@ -88,7 +89,7 @@ func (r *Recorder) Sample(p *Pair) *Sample {
 	return s
 }
 
-// step returns what a version did.
+// step returns the step of a version.
 func (p *Pair) step(a Answer, r rules, left *room) Step {
 	s := Step{Version: a.Version, Duration: a.Duration, Outcome: a.Outcome, Code: a.Code, Reason: clip(a.Reason, maxReason)}
 	if a.Value == nil {
@@ -104,15 +105,16 @@ func (p *Pair) step(a Answer, r rules, left *room) Step {
 	return s
 }
 
-// The bounds of samples: how many of each kind are kept, about how many bytes these take together, and one of them. All
-// fit into one call between nodes, also if every character needs to be escaped.
+// The limits of samples: how many of each kind are kept, their approximate total size in bytes, and
+// that of one. All fit into one call between nodes, even if every character is escaped.
 const (
 	MaxSamples      = 20
 	maxSamplesBytes = 64 << 10
 	maxSampleSize   = 32 << 10
 )
 
-// Samples keeps the newest differences and the newest failures of a candidate, within a bound. The zero value is empty.
+// Samples keeps the newest differences and the newest failures of a candidate, within limits. The
+// zero value is empty.
 type Samples struct {
 	mu                sync.Mutex
 	different, failed shelf
@@ -124,7 +126,7 @@ type shelf struct {
 	bytes int
 }
 
-// Keep keeps a sample, and forgets the oldest ones of its kind beyond the bound.
+// Keep adds a sample, and drops the oldest ones of its kind beyond the limit.
 func (s *Samples) Keep(sample *Sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +142,7 @@ func (s *Samples) Keep(sample *Sample) {
 	}
 }
 
-// List returns what is kept, the newest first.
+// List returns the samples, the newest first.
 func (s *Samples) List() []*Sample {
 	s.mu.Lock()
 	list := slices.Concat(s.different.kept, s.failed.kept)
@@ -154,7 +156,7 @@ func (s *Sample) Failed() bool {
 	return s.Candidate.Outcome == Failed || s.Candidate.Outcome == TimedOut
 }
 
-// size is about how many bytes the sample takes in memory.
+// size returns the approximate memory of the sample in bytes.
 func (s *Sample) size() int {
 	n := traceSize + 2*stepSize + len(s.RequestID) + len(s.Request) + len(s.Active.Reason) + len(s.Candidate.Reason)
 	for _, list := range [][]Change{s.Arguments, s.Active.Changes, s.Candidate.Changes, s.Differences} {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trace records what plugins did to single calls of extension points: which extensions were called, how long each
-// took, how it ended, and which fields of the request, the answer or the recipients it changed. Which calls are recorded
-// is a matter of settings. Records are kept in memory, within a bound, and are lost with the process.
+// Package trace records the effects of plugins on single calls of extension points: which
+// extensions were called, how long each took, how it ended, and which fields of the request, the
+// result or the recipients it changed. Settings select the calls to record. Records are kept in
+// memory, within a limit, and are lost when the process ends.
 //
-// What is counted of all calls is the matter of metrics, and what is kept of failures that of the log.
+// Statistics of all calls belong to package metrics, and failures to the log.
 package trace
 
 import (
@@ -13,12 +14,12 @@ import (
 	"example.org/app/internal/role"
 )
 
-// An Outcome is how a call ended.
+// An Outcome is the outcome of a call.
 type Outcome string
 
 // The outcomes, the weakest first.
 const (
-	// Unchanged is a call that succeeded and left everything as it was.
+	// Unchanged is a successful call that changed nothing.
 	Unchanged Outcome = "UNCHANGED"
 	// Changed is a call whose result replaced a value.
 	Changed Outcome = "CHANGED"
@@ -26,7 +27,8 @@ const (
 	Answered Outcome = "ANSWERED"
 	// Refused is a call that ended with a business status code.
 	Refused Outcome = "REFUSED"
-	// Failed is a call that ended with an error that the plugin did not intend, TimedOut one that took too long.
+	// Failed is a call that ended with an unintended error, TimedOut one that exceeded its time
+	// limit.
 	Failed   Outcome = "ERROR"
 	TimedOut Outcome = "TIMEOUT"
 )
@@ -34,21 +36,22 @@ const (
 // rank orders outcomes, so that the outcome of a chain is that of its strongest step.
 var rank = map[Outcome]int{Unchanged: 0, Changed: 1, Answered: 2, Refused: 3, Failed: 4, TimedOut: 5}
 
-// A Subject is what a call belongs to. What is not known is zero.
+// A Subject is the context of a call. Unknown values are zero.
 type Subject struct {
-	// UserID and AdminID are on whose request the call is made.
+	// UserID and AdminID are the user or administrator on whose request the call is made.
 	UserID, AdminID *int64
-	// RequestID is the id of the request: of a client the number that it chose, of an administrator the X-Request-Id.
+	// RequestID is the id of the request: for a client request the number that the client chose,
+	// for an admin request the X-Request-Id.
 	RequestID string
-	// Request is the kind of the request of a client, or the operation of an administrator.
+	// Request is the kind of a client request, or the operation of an admin request.
 	Request string
-	// Point and Method are what is called.
+	// Point and Method are the called extension point and method.
 	Point, Method string
 	// Role is the role that makes the call.
 	Role role.Role
 }
 
-// A Trace is the record of one call of an extension point. It is not changed after it was recorded.
+// A Trace is the record of one call of an extension point. It is immutable.
 type Trace struct {
 	// ID counts the traces of a process.
 	ID int64
@@ -56,69 +59,71 @@ type Trace struct {
 	Start    time.Time
 	Duration time.Duration
 	Outcome  Outcome
-	// Steps are the extensions that were called, in order.
+	// Steps are the called extensions, in order.
 	Steps []Step
-	// bytes is about how much memory it takes.
+	// bytes is the approximate memory of the trace.
 	bytes int64
 }
 
-// A Step is what one extension did.
+// A Step is the call of one extension.
 type Step struct {
 	Plugin, Version, Extension string
 	Duration                   time.Duration
 	Outcome                    Outcome
 	// Code is the business status code of a refusal; 0 otherwise.
 	Code int32
-	// Reason is why the extension refused or failed.
+	// Reason is the reason of a refusal or failure.
 	Reason  string
 	Changes []Change
-	// More is how many changes there are beyond Changes.
+	// More is the number of omitted changes.
 	More int
 }
 
-// A Change is one field that differs. The values are masked as the settings say.
+// A Change is a field that differs. Its values are masked as configured.
 type Change struct {
-	// Path names the field as authors of plugins do, such as request.createMessageRequest.text; it is empty for a value
-	// that has no fields.
+	// Path is the field's path in the form that plugins use, such as
+	// request.createMessageRequest.text; it is empty for a value without fields.
 	Path string
-	// Before and After are nil if the field was not there.
+	// Before and After are nil if the field was absent.
 	Before, After *string
 }
 
-// The bounds of a trace.
+// The limits of a trace.
 const (
 	maxSteps   = 100
 	maxChanges = 64
 	maxReason  = 500
-	// maxChangesSize bounds the changes of all steps together.
+	// maxChangesSize limits the changes of all steps together.
 	maxChangesSize = 64 << 10
 )
 
-// A Call is a trace in the making. It belongs to the goroutine that makes the call. A nil Call records nothing.
+// A Call records a trace. It belongs to the goroutine that makes the call. A nil Call records
+// nothing.
 type Call struct {
-	// recorder keeps the trace; nil if it is only observed.
+	// recorder keeps the trace; nil if the trace is only observed.
 	recorder *Recorder
 	rules    rules
 	trace    Trace
-	// room is what is left for the changes of the steps.
+	// room is the room left for the changes of the steps.
 	room room
 }
 
-// An Attempt is how an extension was called and how that ended.
+// An Attempt is the call of an extension and its outcome.
 type Attempt struct {
 	Plugin, Version, Extension string
 	Start                      time.Time
 	Outcome                    Outcome
 	Code                       int32
 	Reason                     string
-	// Before and After are the value that was given to the extension and the one that replaces it, or nil and the answer.
-	// Both are nil if the extension left everything as it was. They are not kept.
+	// Before and After are the value that the extension received and the one that replaces it, or
+	// nil and the result. Both are nil if the extension changed nothing. They are not kept.
 	Before, After any
-	// Secret says that nothing of the values may be shown.
+	// Secret is true if the values must not be shown.
 	Secret bool
 }
 
-// Add adds what an extension did, and returns it until the next one is added; nil if nothing is recorded.
+// Add adds the call of an extension, and returns its step, valid until the next Add; nil if nothing
+// is recorded.
 func (c *Call) Add(a Attempt) *Step {
 	if c == nil || len(c.trace.Steps) == maxSteps {
 		return nil
@@ -158,10 +163,10 @@ func (c *Call) End() *Trace {
 	return t
 }
 
-// room is how many bytes are left for changes.
+// room is the number of bytes left for changes.
 type room int
 
-// fit drops changes that there is no room for, and counts them among those that there are beyond.
+// fit drops changes without room, and adds their number to more.
 func (r *room) fit(changes []Change, more int) ([]Change, int) {
 	for i, change := range changes {
 		if *r -= room(change.size()); *r < 0 {
@@ -171,10 +176,10 @@ func (r *room) fit(changes []Change, more int) ([]Change, int) {
 	return changes, more
 }
 
-// What parts of a trace take in memory beside their texts, about.
+// The approximate memory of parts of a trace without their texts.
 const traceSize, stepSize, changeSize, textSize = 200, 200, 64, 16
 
-// size is about how many bytes the trace takes in memory.
+// size returns the approximate memory of the trace in bytes.
 func (t *Trace) size() int64 {
 	n := traceSize + len(t.RequestID) + len(t.Request)
 	for _, s := range t.Steps {

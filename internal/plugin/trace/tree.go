@@ -19,21 +19,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// rules say what of values is shown. Numbers, booleans, dates and the names of enums always are.
+// rules are the masking rules. Numbers, booleans, dates and the names of enums are always shown.
 type rules struct {
-	// text says that texts and bytes are shown; otherwise their length is.
+	// text shows texts and bytes; otherwise their length is shown.
 	text bool
-	// secret says that nothing is shown.
+	// secret hides everything.
 	secret bool
-	// plain says that a text is shown in any case.
+	// plain shows a text in any case.
 	plain bool
 }
 
 // secretNames are parts of the names of fields whose values are never shown.
 var secretNames = []string{"password", "token", "secret", "credential", "authorization", "cookie", "signature", "apikey", "privatekey"}
 
-// secretMessages are the messages of the protocol whose fields are never shown: answers of storages have addresses that
-// let their holder upload and download.
+// secretMessages are the messages of the protocol whose fields are never shown: responses of
+// storages contain URLs that permit uploads and downloads.
 var secretMessages = []string{"StringsWithVersion"}
 
 // field returns the rules for a field of a type, entry those for an entry of a map.
@@ -49,7 +49,8 @@ func (r rules) entry(name string) rules {
 	return r
 }
 
-// secretFields remembers isSecret for names of fields. There are as many as the types have.
+// secretFields caches isSecret by field name. Its size is limited by the number of fields of all
+// types.
 var secretFields sync.Map
 
 func isSecretField(name string) bool {
@@ -61,7 +62,7 @@ func isSecretField(name string) bool {
 	return secret
 }
 
-// isSecret reports whether values of a field with a name are never shown.
+// isSecret reports whether the values of a field with a name are never shown.
 func isSecret(name string) bool {
 	if strings.ContainsAny(name, "_-") {
 		name = strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", "")
@@ -70,14 +71,14 @@ func isSecret(name string) bool {
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// A node is a value as plugins see it: a leaf, an object or a list.
+// A node is a value as seen by plugins: a leaf, an object or a list.
 type node struct {
-	// value is what leaves are compared by.
+	// value is the value of a leaf for comparisons.
 	value  string
 	fields []named
 	items  []node
 	kind   kind
-	// form is how a leaf is shown.
+	// form is the display format of a leaf.
 	form form
 }
 
@@ -95,7 +96,8 @@ const (
 	list
 )
 
-// A form is how a leaf is shown. Most are never shown, so that nothing is made of the value before.
+// A form is the display format of a leaf. Most leaves are never displayed, so values are formatted
+// lazily.
 type form uint8
 
 const (
@@ -106,7 +108,7 @@ const (
 	asBase64
 )
 
-// The bounds of a tree.
+// The limits of a tree.
 const (
 	maxDepth = 32
 	maxShown = 256
@@ -134,7 +136,7 @@ func (r rules) bytesLeaf(b []byte) node {
 	return r.leaf(string(b), bytesLength)
 }
 
-// shown returns a leaf as it is shown.
+// shown returns a leaf with its text.
 func (n node) shown() string {
 	switch n.form {
 	case hidden:
@@ -154,7 +156,7 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
-// tree returns a value as plugins see it.
+// tree converts a value to the form that plugins see.
 func (r rules) tree(v reflect.Value, depth int) node {
 	if !v.IsValid() || depth > maxDepth {
 		return node{}
@@ -224,7 +226,7 @@ func (r rules) mapping(v reflect.Value, depth int) node {
 	return n
 }
 
-// message returns a message of the protocol, with the names of its JSON mapping.
+// message converts a message of the protocol, with the names of its JSON mapping.
 func (r rules) message(m protoreflect.Message, depth int) node {
 	if depth > maxDepth || !m.IsValid() {
 		return node{}
@@ -255,7 +257,7 @@ func (r rules) message(m protoreflect.Message, depth int) node {
 	return n
 }
 
-// scalar returns a value of a field that is neither a list nor a map.
+// scalar converts a value of a field that is neither a list nor a map.
 func (r rules) scalar(f protoreflect.FieldDescriptor, v protoreflect.Value, depth int) node {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
@@ -274,7 +276,7 @@ func (r rules) scalar(f protoreflect.FieldDescriptor, v protoreflect.Value, dept
 	return r.leaf(v.String(), asIs)
 }
 
-// add adds a field. What is absent or empty is left out: plugins may leave it out as well.
+// add adds a field. Absent and empty values are omitted, because plugins may omit them as well.
 func (n *node) add(name string, field node) {
 	if !field.empty() {
 		n.fields = append(n.fields, named{name, field})
@@ -295,13 +297,13 @@ func (n node) get(name string) node {
 	return node{}
 }
 
-// equal compares values, not how they are shown.
+// equal compares values, not their texts.
 func (n node) equal(other node) bool {
 	return n.kind == other.kind && n.value == other.value && slices.EqualFunc(n.items, other.items, node.equal) &&
 		slices.EqualFunc(n.fields, other.fields, func(a, b named) bool { return a.name == b.name && a.node.equal(b.node) })
 }
 
-// String returns the value as it is shown, cut off where it is long.
+// String formats the value, truncated if long.
 func (n node) String() string {
 	var b strings.Builder
 	n.write(&b)
@@ -338,7 +340,7 @@ func (n node) write(b *strings.Builder) {
 	}
 }
 
-// clip cuts a text off after about limit bytes, at a character.
+// clip truncates a text after about limit bytes, at a character boundary.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
