@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Functions writes the type of app.api: the operations of the roles and the types that they lead to. A role that has an
-// operation of one before it adds nothing.
+// Functions writes the type of app.api: the operations of the roles and their types. A role adds no
+// operation that an earlier role has.
 func Functions(apis ...API) ([]byte, error) {
 	c, err := Read(apis...)
 	if err != nil {
@@ -91,7 +91,7 @@ func writeMembers(w *Writer, s Schema) {
 	}
 }
 
-// typ is the schema as a type.
+// typ returns the TypeScript type of the schema.
 func (s Schema) typ() string {
 	t := s.plain()
 	if s.Nullable {

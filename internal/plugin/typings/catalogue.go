@@ -15,11 +15,12 @@ import (
 type API struct {
 	Role       role.Role
 	Operations []plugin.Operation
-	// OpenAPI is its document.
+	// OpenAPI is its OpenAPI document.
 	OpenAPI []byte
 }
 
-// A Catalogue is what plugins can call of the admin interface, as its OpenAPI documents describe it.
+// A Catalogue contains the operations of the admin interface that plugins can call, as described by
+// its OpenAPI documents.
 type Catalogue struct {
 	// Groups are the operations by group and name.
 	Groups map[string]map[string]Operation
@@ -27,7 +28,7 @@ type Catalogue struct {
 	Schemas map[string]Schema
 }
 
-// document is what is read of an OpenAPI document.
+// document is the relevant part of an OpenAPI document.
 type document struct {
 	Paths      map[string]map[string]Operation
 	Components struct{ Schemas map[string]Schema }
@@ -73,7 +74,7 @@ type Schema struct {
 	AdditionalProperties json.RawMessage
 }
 
-// Read reads the documents of roles. A role that has an operation of one before it adds nothing.
+// Read parses the documents of roles. A role adds no operation that an earlier role has.
 func Read(apis ...API) (*Catalogue, error) {
 	c := &Catalogue{Groups: map[string]map[string]Operation{}, Schemas: map[string]Schema{}}
 	for _, a := range apis {
@@ -104,7 +105,7 @@ func Read(apis ...API) (*Catalogue, error) {
 	return c, nil
 }
 
-// Inputs are the parameters that plugins give.
+// Inputs returns the parameters that plugins pass.
 func (op Operation) Inputs() []Parameter {
 	var list []Parameter
 	for _, p := range op.Parameters {
@@ -118,7 +119,7 @@ func (op Operation) Inputs() []Parameter {
 	return list
 }
 
-// Result is the type of the data, nil if there is none.
+// Result returns the type of the data, nil if there is none.
 func (op Operation) Result() *Schema {
 	if ok, there := op.Responses["200"]; there {
 		if data, has := ok.Content["application/json"].Schema.Properties["data"]; has {
@@ -128,10 +129,10 @@ func (op Operation) Result() *Schema {
 	return nil
 }
 
-// Schema is the type of the body.
+// Schema returns the type of the body.
 func (b *Body) Schema() Schema { return b.Content["application/json"].Schema }
 
-// Values is the type of the values of a map with any names, nil if they may be anything.
+// Values returns the type of the values of a map with arbitrary keys, nil if they may be anything.
 func (s Schema) Values() *Schema {
 	var of Schema
 	if json.Unmarshal(s.AdditionalProperties, &of) == nil && len(s.AdditionalProperties) > 2 {

@@ -4,10 +4,10 @@ package typings
 
 import "example.org/app/internal/apierr"
 
-// maxCode is above all status codes.
+// maxCode is greater than all status codes.
 const maxCode = 10_000
 
-// AllCodes are the status codes in their order.
+// AllCodes returns the status codes in order.
 func AllCodes() []apierr.Code {
 	var all []apierr.Code
 	for c := range apierr.Code(maxCode) {

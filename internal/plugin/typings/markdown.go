@@ -18,10 +18,10 @@ var modes = map[plugin.Mode]string{
 	plugin.Only:         "There is at most one extension.",
 }
 
-// listening says what a failure of a listener means.
+// listening describes the effect of a listener's failure.
 const listening = "A failure is logged; the extension stays started."
 
-// Meaning says how several extensions share a call of a method and what a failure means, in plain words.
+// Meaning describes how several extensions share a call of a method and the effect of a failure.
 func Meaning(m *plugin.Method) string {
 	switch {
 	case m.Mode == plugin.Repeated:
@@ -34,7 +34,7 @@ func Meaning(m *plugin.Method) string {
 	return modes[m.Mode] + " A failure is logged and counted; the server continues without the extension."
 }
 
-// Markdown writes the extension points for people.
+// Markdown writes the documentation of extension points.
 func Markdown(points []*plugin.Point) ([]byte, error) {
 	g := &generator{structs: map[string]reflect.Type{}, wire: newWire()}
 	w := &Writer{}

@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// Points writes the types of extension points and of everything that they lead to.
+// Points writes the types of extension points and all types that they refer to.
 func Points(points []*plugin.Point) ([]byte, error) {
 	g := &generator{structs: map[string]reflect.Type{}, wire: newWire()}
 	w := &Writer{}
@@ -49,7 +49,7 @@ func Points(points []*plugin.Point) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// A generator collects the types that are met.
+// A generator collects the types in use.
 type generator struct {
 	structs map[string]reflect.Type
 	wire    *wireTypes
@@ -108,7 +108,7 @@ var (
 	messageType = reflect.TypeFor[proto.Message]()
 )
 
-// typ is what JavaScript sees of a Go type.
+// typ returns the TypeScript type of a Go type as seen by JavaScript.
 func (g *generator) typ(t reflect.Type) (string, error) {
 	switch {
 	case t == timeType:
@@ -147,7 +147,7 @@ func (g *generator) typ(t reflect.Type) (string, error) {
 	return "", fmt.Errorf("%s has no counterpart in TypeScript", t)
 }
 
-// writeStructs writes the structs that were met, and those that they lead to.
+// writeStructs writes the structs in use, and those that they refer to.
 func (g *generator) writeStructs(w *Writer) error {
 	written := map[string]bool{}
 	for len(written) < len(g.structs) {

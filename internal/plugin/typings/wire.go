@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// wireTypes are the messages and enums of the client protocol that were met, as their JSON mapping shows them.
+// wireTypes are the messages and enums of the client protocol in use, in their JSON mapping.
 type wireTypes struct {
 	messages map[string]protoreflect.MessageDescriptor
 	enums    map[string]protoreflect.EnumDescriptor
@@ -21,7 +21,7 @@ func newWire() *wireTypes {
 	return &wireTypes{messages: map[string]protoreflect.MessageDescriptor{}, enums: map[string]protoreflect.EnumDescriptor{}, written: map[string]bool{}}
 }
 
-// localName is the name of a type in the namespace; one inside another has both names.
+// localName returns the name of a type in the namespace; a nested one has both names.
 func localName(d protoreflect.Descriptor) string {
 	if outer, ok := d.Parent().(protoreflect.MessageDescriptor); ok {
 		return localName(outer) + string(d.Name())
@@ -39,7 +39,7 @@ func (x *wireTypes) enum(d protoreflect.EnumDescriptor) string {
 	return "wire." + localName(d)
 }
 
-// write writes what was met and what that leads to.
+// write writes the types in use and those that they refer to.
 func (x *wireTypes) write(w *Writer) {
 	w.Doc("The client protocol, by the JSON mapping of protobuf. What is not set is undefined.")
 	w.Open("declare namespace wire {")

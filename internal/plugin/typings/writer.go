@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A Writer writes indented lines of a language with the comments of JavaScript and Java.
+// A Writer writes indented lines of a language with the comment syntax of JavaScript and Java.
 type Writer struct {
 	bytes.Buffer
-	// Indent is one step to the right; it is two spaces if it is empty.
+	// Indent is one level of indentation; empty means two spaces.
 	Indent string
 	depth  int
 }
@@ -27,22 +27,22 @@ func (w *Writer) Line(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// Open writes a line and indents what follows; Close ends that.
+// Open writes a line and indents the following ones, until Close.
 func (w *Writer) Open(format string, args ...any) {
 	w.Line(format, args...)
 	w.depth++
 }
 
-// Deeper indents what follows, as Open does, without a line of its own.
+// Deeper indents the following lines like Open, without writing a line.
 func (w *Writer) Deeper() { w.depth++ }
 
-// Close ends what Open began with a line.
+// Close ends an indentation and writes a line.
 func (w *Writer) Close(text string) {
 	w.depth--
 	w.Line("%s", text)
 }
 
-// Doc writes a comment.
+// Doc writes a doc comment.
 func (w *Writer) Doc(lines ...string) {
 	var all []string
 	for _, l := range lines {

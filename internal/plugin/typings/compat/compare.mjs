@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares versions of the types for plugins: node compare.mjs TYPESCRIPT, where TYPESCRIPT is the folder of the compiler. Reads a JSON array
-// of comparisons: old and now are declarations, free is whether what was deprecated may be gone. Prints an array of their
-// results: found has a sentence for each change that breaks plugins, error tells why there is no result.
+// Compares versions of the types for plugins: node compare.mjs TYPESCRIPT, where TYPESCRIPT is the
+// folder of the compiler. Reads a JSON array of comparisons: old and now are declarations, free is
+// true if deprecated declarations may be removed. Prints an array of their results: found has a
+// sentence for each change that breaks plugins, error is the reason why there is no result.
 //
-// Types are compared in the direction in which their values go. What plugins get (out) may offer more and must not lack anything;
-// what plugins give (in) may be allowed more and must not be asked for more. Parameters of a function go the other way than
-// the function itself.
+// Types are compared in the direction of their values. Types that plugins receive (out) may get more
+// members and must not lose any; types that plugins pass (in) may accept more and must not require
+// more. Parameters of a function have the opposite direction of the function itself.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 
@@ -17,7 +18,8 @@ const read = host.getSourceFile, libraries = new Map();
 
 const comparison = (oldDeclarations, newDeclarations, free) => {
 
-  // The old declarations become a namespace beside the new ones; modules cannot be in a namespace and get another name.
+  // The old declarations are put into a namespace next to the new ones; modules cannot be in a
+  // namespace and are renamed.
   const modules = [];
   const oldText = oldDeclarations.replace(/^declare module '([^']*)' \{\n([^]*?)^\}\n/gm, (_, name, body) => {
     modules.push([name, body]);
@@ -47,11 +49,11 @@ const comparison = (oldDeclarations, newDeclarations, free) => {
   const isEmpty = (t) => (t.flags & (F.Undefined | F.Null | F.Void)) !== 0;
   const isObject = (t) => (t.flags & (F.Object | F.Intersection)) !== 0;
   const isLiteral = (t) => (t.flags & (F.StringLiteral | F.NumberLiteral | F.BooleanLiteral)) !== 0;
-  // What depends on a parameter of a type is compared by its text.
+  // Types that depend on a type parameter are compared by their text.
   const isOpen = (t) => (t.flags & (F.TypeParameter | F.Conditional | F.IndexedAccess | F.Index | F.Substitution | F.TemplateLiteral)) !== 0;
   const members = (t) => (t.isUnion() ? t.types : [t]);
 
-  // Runs a comparison whose sentences do not count, and tells whether there were none.
+  // Runs a comparison without recording its sentences, and returns whether there were none.
   const fits = (compare) => {
     const before = [found, seen];
     found = [];
@@ -77,7 +79,8 @@ const comparison = (oldDeclarations, newDeclarations, free) => {
     if (members(from).some(isEmpty) && !members(to).some(isEmpty)) {
       report(path, out ? 'can be undefined or null now' : 'can no longer be undefined or null');
     }
-    // Values that are not objects: what was there stays; what plugins get may have new constants and nothing else.
+    // Non-object types: existing ones must stay; types that plugins receive may get new constants
+    // and nothing else.
     const plain = (list) => list.filter((t) => !isObject(t) && !isEmpty(t));
     const within = (t, list) => list.some((x) => (isOpen(t) ? show(t) === show(x) : checker.isTypeAssignableTo(t, x)));
     for (const t of plain(before)) {
@@ -155,7 +158,8 @@ const comparison = (oldDeclarations, newDeclarations, free) => {
     compare(old.getReturnType(), now.getReturnType(), out, `${path}()`);
   };
 
-  // Compares what two scopes declare. What plugins implement or extend is compared in the direction in.
+  // Compares the declarations of two scopes. What plugins implement or extend is compared in the
+  // direction in.
   const implemented = new Set(['AppPlugin', 'AppExtension']);
   const scopes = (old, now, prefix) => {
     const both = [];

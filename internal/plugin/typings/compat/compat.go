@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compat compares the types for plugins in JavaScript and TypeScript with those of the last release, which stand in the
-// source tree without their comments. Check says what breaks plugins that were written against that release, by the compiler of
-// TypeScript. Only types are compared, not what code does.
+// Package compat compares the types for plugins in JavaScript and TypeScript with those of the last
+// release, which are in the source tree without comments. Check reports what breaks plugins that
+// were written against that release, using the TypeScript compiler. It compares types only, not
+// behaviour.
 package compat
 
 import (
@@ -22,10 +23,10 @@ import (
 	sdk "example.org/app/sdk/js"
 )
 
-// File is where the types of the last release stand, from the top of the source tree.
+// File is the file with the types of the last release, relative to the source tree.
 const File = "internal/plugin/typings/compat/baseline.d.ts"
 
-// Compiler is the folder of the compiler, from the top of the source tree. make test installs it.
+// Compiler is the folder of the compiler, relative to the source tree. make test installs it.
 const Compiler = "sdk/js/node_modules/typescript"
 
 //go:embed baseline.d.ts
@@ -71,7 +72,7 @@ func Current(version string) (Types, error) {
 	return Types{version, b.String()}, nil
 }
 
-// bare returns declarations without the comments that stand on lines of their own, but for those that deprecate something.
+// bare removes comments on their own lines from declarations, except deprecations.
 func bare(text string) string {
 	var b strings.Builder
 	comment, indent := "", ""
@@ -96,8 +97,9 @@ func bare(text string) string {
 	return b.String()
 }
 
-// Check returns what breaks plugins that were written against old types, one sentence each. What was deprecated may be gone in a
-// new major version. The compiler is the folder of that of TypeScript, which runs in Node.js.
+// Check returns what breaks plugins that were written against old types, one sentence each. What
+// was deprecated may be removed in a new major version. compiler is the folder of the TypeScript
+// compiler, which runs in Node.js.
 func Check(ctx context.Context, compiler string, old, now Types) ([]string, error) {
 	results, err := compare(ctx, compiler, []pair{{old, now}})
 	if err != nil {
@@ -109,10 +111,10 @@ func Check(ctx context.Context, compiler string, old, now Types) ([]string, erro
 	return results[0].Found, nil
 }
 
-// A pair is two versions that are compared.
+// A pair is two versions to compare.
 type pair struct{ old, now Types }
 
-// A result is what compare.mjs says of a pair.
+// A result is the output of compare.mjs for a pair.
 type result struct {
 	Found []string
 	Error string

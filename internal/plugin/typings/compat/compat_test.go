@@ -28,7 +28,7 @@ func TestTypes(t *testing.T) {
 	for _, s := range found {
 		t.Error(s)
 	}
-	// The real types are all looked at: what is broken in any of them is found.
+	// All real types are compared: breaking any of them is detected.
 	text := now.Text
 	var want []string
 	for _, c := range []struct{ part, by, says string }{
@@ -56,7 +56,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestRules compares small declarations: what breaks plugins is named, what does not is not.
+// TestRules compares small declarations: breaking changes are reported, others are not.
 func TestRules(t *testing.T) {
 	tests := []struct {
 		name, old, now string
@@ -134,7 +134,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestBare proves that comments go and that what they deprecate is known.
+// TestBare proves that comments are removed and deprecations kept.
 func TestBare(t *testing.T) {
 	const text = "// A.\n\n/** One line. */\ninterface A {\n  /**\n   * Lines.\n   * @deprecated Use c.\n   */\n  b: string; // kept\n}\n"
 	if got, want := bare(text), "interface A {\n  /** @deprecated */\n  b: string; // kept\n}\n"; got != want {

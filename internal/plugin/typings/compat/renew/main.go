@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command renew writes the types for plugins in JavaScript to the file with which later versions are compared. It runs for a
-// release, from the top of the source tree, and refuses what breaks plugins of the last one unless -break is given.
+// Command renew writes the types for plugins in JavaScript to the file with which later versions
+// are compared. It runs for a release, from the top of the source tree, and fails if the types
+// break plugins of the last release, unless -break is given.
 package main
 
 import (
