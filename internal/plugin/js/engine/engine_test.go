@@ -74,7 +74,7 @@ func TestEach(t *testing.T) {
 	v := e.Eval("test.js", `({ get a() { throw new Error('no'); } })`)
 	ok, err := e.Each(v, func(Atom, Value) error { return nil })
 	if ok || err != nil {
-		t.Error("a getter that throws goes unnoticed")
+		t.Error("the exception of a getter was not reported")
 	}
 	e.Drop()
 	e.Free(v)
@@ -157,7 +157,7 @@ func TestFunctionsAndHandles(t *testing.T) {
 	e.Free(h)
 	e.Free(e.Eval("test.js", "delete globalThis.handle"))
 	if len(e.handles) != 0 {
-		t.Error("a handle that nobody reaches is kept")
+		t.Error("an unreachable handle was not freed")
 	}
 	e.Free(global)
 }

@@ -42,7 +42,7 @@ func (s *session) disableDebugger(nothing) (any, error) {
 	}
 	if !t.active.Load() {
 		t.reset()
-		t.goOn()
+		t.resume()
 	}
 	return nil, nil
 }
@@ -194,7 +194,7 @@ func (t *Target) goStep(kind stepKind) (any, error) {
 		return nil, &protocolError{-32000, "Can only perform operation while paused."}
 	}
 	t.step = step{kind: kind, frame: t.halt.stack[0].frame}
-	t.goOn()
+	t.resume()
 	return nil, nil
 }
 

@@ -178,8 +178,8 @@ func (t *Target) await(s *session, promise engine.Value, answer func(engine.Stat
 	}), nil
 }
 
-// tellSettled responds to the debuggers whose promises are settled.
-func (a *promises) tellSettled() {
+// respondSettled responds to the debuggers whose promises are settled.
+func (a *promises) respondSettled() {
 	list := a.list
 	a.list = nil
 	for _, w := range list {

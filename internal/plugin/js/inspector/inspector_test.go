@@ -214,7 +214,7 @@ func TestAdvertised(t *testing.T) {
 	} {
 		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listens))
 		if got := advertised(a); got != want {
-			t.Errorf("a listener at %s is told as %s, want %s", listens, got, want)
+			t.Errorf("the advertised address of a listener at %s is %s, want %s", listens, got, want)
 		}
 	}
 }

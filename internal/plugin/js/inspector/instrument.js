@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts probes into the source of a plugin: a call before each statement, with a function that names the variables which the
-// statement sees, so that they can be found in its closure, and a handler around each function and each try block that sees
-// exceptions pass. Each scope has one such function, made where the scope begins: it names the variables of its own scope and,
-// last, the function of the scope around it. Code that evaluates would hold every variable that it can see instead, and cost
-// far more than the plugin itself; only classes with private members have it. Everything is inserted between two marks and
-// without line breaks, so that no line moves and the original is what remains when the insertions are taken out. Returns JSON:
-// the code, the probes and the scopes that they see. insert.go does the same, and explains the names.
+// Inserts probes into the source of a plugin: a call before each statement, with an accessor, and a
+// handler around each function and each try block that observes exceptions. An accessor is a function
+// that names the variables visible to the statement, so that they can be found in its closure. Each
+// scope has one accessor, created at its start: it names the variables of its own scope and, last,
+// the accessor of the enclosing scope. An accessor that evaluates code would capture every visible
+// variable instead, and cost far more than the plugin itself; only classes with private members have
+// one. Each insertion is between two marks and without line breaks, so that line numbers are
+// unchanged and removing the insertions restores the original. Returns JSON: the code, the probes and
+// the scopes that they see. insert.go does the same, and explains the names.
 (function (acorn) {
   'use strict';
   const open = '\v\f', close = '\f\v';

@@ -129,7 +129,7 @@ func (t *Target) Turn() {
 	t.setThrown(engine.Undefined)
 	t.terminated.Store(false)
 	if t.promises.settles() {
-		t.tasks.add(t.promises.tellSettled)
+		t.tasks.add(t.promises.respondSettled)
 	}
 	t.mu.Lock()
 	if t.calls.entries[t.step.frame.ID] == nil {
@@ -437,8 +437,8 @@ func (t *Target) endPause() {
 	t.mirrors.releaseObjects(func(o *object) bool { return o.group == "pause" || o.group == "backtrace" })
 }
 
-// goOn ends a pause; the caller holds the lock of the target.
-func (t *Target) goOn() {
+// resume ends a pause; the caller holds the lock of the target.
+func (t *Target) resume() {
 	if t.resumed != nil {
 		select {
 		case <-t.resumed:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Describes values of a plugin for a debugger. kindOf tells what only the engine knows of an object, insideOf what is inside it; read
-// and write know the variables of instrumented code. It runs in the engine of the plugin before the plugin, and takes what it
-// needs of the language then. Also makes functions print as their author wrote them.
+// Describes values of a plugin to a debugger. kindOf returns what only the engine knows about an
+// object, insideOf its internal contents; read and write access the variables of instrumented code.
+// It runs in the engine of the plugin before the plugin, and captures the built-ins that it needs
+// then. It also makes functions print their original source.
 (function (kindOf, insideOf, read, write) {
   'use strict';
   const { Object, Reflect, Array, Map, Set, WeakMap, WeakSet, Date, RegExp, Error, Promise, ArrayBuffer, Symbol, String, JSON, Number, Function, ReferenceError, TypeError } = globalThis;

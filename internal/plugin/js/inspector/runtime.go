@@ -32,7 +32,7 @@ func (s *session) disableRuntime(nothing) (any, error) {
 }
 
 func (s *session) runIfWaiting(nothing) (any, error) {
-	s.target.letRun()
+	s.target.openGate()
 	return nil, nil
 }
 

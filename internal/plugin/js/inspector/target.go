@@ -267,7 +267,7 @@ func (t *Target) Retire() {
 	defer t.mu.Unlock()
 	t.retired = true
 	t.refresh()
-	t.goOn()
+	t.resume()
 	if !t.open {
 		t.open = true
 		close(t.gate)
@@ -288,9 +288,9 @@ func (v *visit) start() {
 	}
 }
 
-// letRun opens the gate for calls. Those that have waited pause at their first statement, so that
+// openGate opens the gate for calls. Those that have waited pause at their first statement, so that
 // the debugger sees where they are.
-func (t *Target) letRun() {
+func (t *Target) openGate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open {
@@ -329,7 +329,7 @@ func (t *Target) leave(s *session) {
 		t.open, t.gate = false, make(chan struct{})
 	}
 	t.reset()
-	t.goOn()
+	t.resume()
 	t.profiling = false
 	t.refresh()
 	t.tasks.add(func() {
