@@ -65,7 +65,7 @@ func TestTable(t *testing.T) {
 		}
 		last = c.Code
 		if names[c.Name] {
-			t.Errorf("%s stands twice", c.Name)
+			t.Errorf("%s is listed twice", c.Name)
 		}
 		names[c.Name] = true
 		if c.Text == "" || c.HTTP < 200 || c.HTTP > 599 {

@@ -96,11 +96,11 @@ func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		stamp, err := c.stat()
 		if err == nil && stamp != c.stamp {
 			if err = c.load(stamp); err == nil {
-				c.logger.Info("TLS certificate loaded again", "file", file)
+				c.logger.Info("TLS certificate reloaded", "file", file)
 			}
 		}
 		if err != nil {
-			c.logger.Error("TLS certificate cannot be loaded again, the old one stays", "file", file, "error", err)
+			c.logger.Error("TLS certificate cannot be reloaded, the old one stays in use", "file", file, "error", err)
 		}
 	}
 	return c.current, nil

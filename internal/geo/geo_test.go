@@ -117,7 +117,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 	if x.Nearby(1, 1, 10, 0, all) != nil {
-		t.Error("found what was not asked for")
+		t.Error("found entries with a count of zero or less")
 	}
 	x.Remove(2)
 	if x.Len() != 0 || len(x.cells) != 0 {

@@ -175,7 +175,7 @@ func TestLeasedGeneratorWaitsWhenUsedUp(t *testing.T) {
 	go func() { waited <- g.Next() }()
 	select {
 	case id := <-waited:
-		t.Fatalf("id %d was made outside of the span", id)
+		t.Fatalf("id %d is outside the span", id)
 	default:
 	}
 	if err := g.Lease(1, g.Last(), start.Add(time.Minute)); err != nil {
