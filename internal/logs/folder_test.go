@@ -119,7 +119,7 @@ func TestOpenFile(t *testing.T) {
 				t.Errorf("Open(%.40q): %v, want ErrNotFound", path, err)
 			}
 			if err != nil && !filepath.IsAbs(path) && strings.Contains(err.Error(), dir) {
-				t.Errorf("Open(%.40q) tells where the folder is: %v", path, err)
+				t.Errorf("the error of Open(%.40q) contains the location of the folder: %v", path, err)
 			}
 			continue
 		}

@@ -43,7 +43,7 @@ type packer struct {
 func newPacker(path string, logger *slog.Logger) *packer {
 	p := &packer{
 		folder: OpenFolder(filepath.Dir(path)), path: path, stop: make(chan struct{}), done: make(chan struct{}),
-		failed: func(err error) { logger.Warn("rotated log file cannot be packed and stays as it is", "error", err) },
+		failed: func(err error) { logger.Warn("rotated log file cannot be compressed and stays as it is", "error", err) },
 	}
 	go p.run()
 	return p

@@ -14,10 +14,10 @@ import (
 const (
 	// flushInterval is the maximum time of a record in memory.
 	flushInterval = 100 * time.Millisecond
-	// flushPatience is the maximum time that the logger of a warning waits for the disk.
-	flushPatience = 100 * time.Millisecond
-	// closePatience is the maximum time that closing waits for a disk that does not respond.
-	closePatience = 5 * time.Second
+	// flushTimeout is the maximum time that the logger of a warning waits for the disk.
+	flushTimeout = 100 * time.Millisecond
+	// closeTimeout is the maximum time that closing waits for a disk that does not respond.
+	closeTimeout = 5 * time.Second
 	// flushSize is the amount of pending data that wakes the writer before the interval ends, and
 	// the maximum size of a write.
 	flushSize = 64 << 10
@@ -107,11 +107,11 @@ func (s *spool) flush() {
 	s.waiters = append(s.waiters, written)
 	s.mu.Unlock()
 	s.wake()
-	patience := time.NewTimer(flushPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(flushTimeout)
+	defer timeout.Stop()
 	select {
 	case <-written:
-	case <-patience.C:
+	case <-timeout.C:
 		s.stalled.Store(true)
 	}
 }
@@ -122,12 +122,12 @@ func (s *spool) close() error {
 	s.closed = true
 	s.mu.Unlock()
 	close(s.stop)
-	patience := time.NewTimer(closePatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(closeTimeout)
+	defer timeout.Stop()
 	select {
 	case <-s.done:
-	case <-patience.C:
-		return fmt.Errorf("close log: pending records were not written within %v", closePatience)
+	case <-timeout.C:
+		return fmt.Errorf("close log: pending records were not written within %v", closeTimeout)
 	}
 	if err := s.out.Close(); err != nil {
 		return fmt.Errorf("close log: %w", err)
@@ -190,7 +190,7 @@ func (s *spool) write(records []byte) {
 	if s.torn {
 		// End the incomplete record, so that it does not corrupt the next one.
 		if _, err := s.out.Write([]byte{'\n'}); err != nil {
-			s.lose(records, err)
+			s.drop(records, err)
 			return
 		}
 		s.torn = false
@@ -202,12 +202,12 @@ func (s *spool) write(records []byte) {
 	if err != nil {
 		n = min(max(n, 0), len(records))
 		s.torn = n > 0 && records[n-1] != '\n'
-		s.lose(records[n:], err)
+		s.drop(records[n:], err)
 	}
 }
 
-// lose counts the records that were not written and reports the first failure.
-func (s *spool) lose(records []byte, err error) {
+// drop counts the records that were not written and reports the first failure.
+func (s *spool) drop(records []byte, err error) {
 	s.dropped.Add(uint64(bytes.Count(records, []byte{'\n'})))
 	if !s.reported {
 		s.reported = true

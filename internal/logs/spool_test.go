@@ -93,16 +93,16 @@ func TestStalledDiskBlocksNobody(t *testing.T) {
 		start := time.Now()
 		write(t, s, "first\n")
 		s.flush()
-		if waited := time.Since(start); waited != flushPatience {
-			t.Errorf("the first warning waited %v, want %v", waited, flushPatience)
+		if waited := time.Since(start); waited != flushTimeout {
+			t.Errorf("the first warning waited %v, want %v", waited, flushTimeout)
 		}
 		record := strings.Repeat("x", 1023) + "\n"
 		for range maxPending/len(record) + 10 {
 			write(t, s, record)
 		}
 		s.flush()
-		if waited := time.Since(start); waited != flushPatience {
-			t.Errorf("others waited %v", waited-flushPatience)
+		if waited := time.Since(start); waited != flushTimeout {
+			t.Errorf("others waited %v", waited-flushTimeout)
 		}
 		if got := s.dropped.Load(); got != 10 {
 			t.Errorf("%d records dropped, want 10", got)
@@ -128,8 +128,8 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 		if err := s.close(); err == nil {
 			t.Error("no error")
 		}
-		if waited := time.Since(start); waited != closePatience {
-			t.Errorf("waited %v, want %v", waited, closePatience)
+		if waited := time.Since(start); waited != closeTimeout {
+			t.Errorf("waited %v, want %v", waited, closeTimeout)
 		}
 		close(d.stopped)
 	})

@@ -116,7 +116,7 @@ func TestStoreReadings(t *testing.T) {
 		t.Errorf("csv (-want +got):\n%s", diff)
 	}
 	if calls != 1 {
-		t.Errorf("the store was asked %d times for one gathering", calls)
+		t.Errorf("the store was read %d times for one gathering", calls)
 	}
 	if want := []string{"store.absent", "store.connections.open", "store.written", "v", "w"}; !slices.Equal(r.Names(), want) {
 		t.Errorf("names are %q, want %q", r.Names(), want)

@@ -38,7 +38,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	case failed:
 		e.logger.WarnContext(ctx, "spans cannot be sent to the collector and are dropped", "error", err)
 	default:
-		e.logger.InfoContext(ctx, "the collector takes spans again")
+		e.logger.InfoContext(ctx, "the collector accepts spans again")
 	}
 	return nil
 }

@@ -50,12 +50,12 @@ type Tracer struct {
 	tracer   trace.Tracer
 	exporter *exporter
 	sampler  *sampler
-	// wishes limits requests whose callers want to be traced.
-	wishes *rate.Limiter
+	// requested limits requests whose callers want to be traced.
+	requested *rate.Limiter
 }
 
-// maxWishes is the number of requests per second that are traced because their callers want it.
-const maxWishes = 50
+// maxRequested is the number of requests per second that are traced because their callers want it.
+const maxRequested = 50
 
 // current is the tracer of the process; nil if there is none.
 var current atomic.Pointer[Tracer]
@@ -69,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the exporter of spans: %w", err)
 	}
-	t := &Tracer{exporter: newExporter(client, o.Logger), sampler: &sampler{}, wishes: rate.NewLimiter(maxWishes, maxWishes)}
+	t := &Tracer{exporter: newExporter(client, o.Logger), sampler: &sampler{}, requested: rate.NewLimiter(maxRequested, maxRequested)}
 	t.Configure(o.SampleRate)
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithSampler(sdk.ParentBased(t.sampler)), sdk.WithResource(resource.NewSchemaless(o.Resource...)),
@@ -220,7 +220,7 @@ func Extract(ctx context.Context, header http.Header) context.Context {
 func Accept(ctx context.Context, header http.Header) context.Context {
 	ctx = Extract(ctx, header)
 	t, c := current.Load(), trace.SpanContextFromContext(ctx)
-	if t == nil || !c.IsSampled() || t.wishes.Allow() {
+	if t == nil || !c.IsSampled() || t.requested.Allow() {
 		return ctx
 	}
 	return trace.ContextWithRemoteSpanContext(ctx, c.WithTraceFlags(c.TraceFlags().WithSampled(false)))

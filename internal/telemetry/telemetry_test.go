@@ -88,7 +88,7 @@ func TestSpans(t *testing.T) {
 	far, distant := Child(Extract(t.Context(), header), "far", Client)
 	distant.End()
 	if !Sampled(far) {
-		t.Error("what goes to another process is lost")
+		t.Error("the trace was not propagated to another process")
 	}
 	Inject(context.Background(), header) // The existing header is kept.
 	if _, lost := Child(Extract(Join(t.Context(), ctx), http.Header{}), "joined", Client); !lost.On() {
@@ -161,7 +161,7 @@ func TestNothingCostsNothing(t *testing.T) {
 		child.End()
 		root.End()
 	}); n != 0 {
-		t.Errorf("spans that are not made allocate %v times", n)
+		t.Errorf("spans that are not recorded allocate %v times", n)
 	}
 }
 
@@ -177,10 +177,10 @@ func BenchmarkOff(b *testing.B) {
 // TestStrangersGetFewSpans sends many requests whose callers want to be traced.
 func TestStrangersGetFewSpans(t *testing.T) {
 	tracer := open(t, "http://127.0.0.1:1", 0, slog.New(slog.DiscardHandler))
-	tracer.wishes.SetLimit(0) // A slow machine gets as many as a fast one.
+	tracer.requested.SetLimit(0) // A slow machine gets as many as a fast one.
 	header := http.Header{parent: {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
 	sampled := 0
-	for range 3 * maxWishes {
+	for range 3 * maxRequested {
 		ctx := Accept(t.Context(), header)
 		if Sampled(ctx) {
 			sampled++
@@ -191,7 +191,7 @@ func TestStrangersGetFewSpans(t *testing.T) {
 		}
 		span.End()
 	}
-	if sampled != maxWishes {
+	if sampled != maxRequested {
 		t.Errorf("%d requests have spans", sampled)
 	}
 	if !Sampled(Extract(t.Context(), header)) {

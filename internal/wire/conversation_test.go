@@ -29,13 +29,13 @@ func TestConversationKey(t *testing.T) {
 	for id := int64(1); id <= 1000; id++ {
 		for _, k := range []uint64{private(1, id+1), private(-1, id+1), group(1, id)} {
 			if k == 0 || seen[k] {
-				t.Fatalf("the key %d is used twice or says nothing", k)
+				t.Fatalf("the key %d is used twice or is 0", k)
 			}
 			seen[k] = true
 		}
 	}
 	if k := key(1, &wire.CreateMessageRequest{}); k != 0 {
-		t.Errorf("a message to nobody has the key %d", k)
+		t.Errorf("a message without recipient has the key %d", k)
 	}
 	for _, payload := range [][]byte{nil, {0x42}, {0x42, 0xff}, {0x42, 1, 0x18}} {
 		if k := wire.ConversationKey(1, payload); k != 0 {
