@@ -72,7 +72,7 @@ func TestHashesAreSalted(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	if _, err := (Hasher{Algorithm: "ROT13"}).Hash("x"); err == nil {
-		t.Error("an unknown algorithm made a hash")
+		t.Error("an unknown algorithm returned a hash")
 	}
 	for _, stored := range []string{"", "nothing", "ROT13:x", "SALTED_SHA256:short", "BCRYPT:junk"} {
 		if err := Verify([]byte(stored), "x"); err == nil || errors.Is(err, ErrMismatch) {

@@ -12,7 +12,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("%d permissions in %d groups, want 98 in 31", len(all), len(Groups))
 	}
 	if len(index) != len(all) {
-		t.Error("a permission stands twice")
+		t.Error("a permission is listed twice")
 	}
 	if len(all) > len(Set{}.bits)*64 {
 		t.Error("Set is too small for the table")
@@ -52,7 +52,7 @@ func TestSet(t *testing.T) {
 	}
 	u := s.Union(NewSet(AdminUpdate))
 	if !u.Has(AdminUpdate) || !u.Has(AdminQuery) {
-		t.Error("union lost a permission")
+		t.Error("the union lacks a permission")
 	}
 	if both := u.Intersect(NewSet(AdminUpdate, LogQuery)); !slices.Equal(both.Names(), []string{"ADMIN_UPDATE"}) {
 		t.Errorf("Intersect = %v", both.Names())

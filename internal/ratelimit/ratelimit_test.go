@@ -79,7 +79,7 @@ func TestHas(t *testing.T) {
 	addr, rule := netip.MustParseAddr("192.0.2.1"), Rule{Capacity: 1, InitialTokens: 1, TokensPerPeriod: 1}
 	for range 3 {
 		if !l.Has(addr, rule) {
-			t.Fatal("looking took a token")
+			t.Fatal("Has took a token")
 		}
 	}
 	if !l.Take(addr, rule) || l.Has(addr, rule) {

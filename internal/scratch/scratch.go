@@ -28,7 +28,7 @@ func Open(parent, prefix string) (_ *Folder, err error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	removeLeft(parent, prefix)
+	removeStale(parent, prefix)
 	for range 100 { // A process that calls Open concurrently may mistake a new folder for a stale one.
 		var path string
 		if path, err = os.MkdirTemp(parent, prefix); err != nil {
@@ -61,8 +61,8 @@ func lock(path string, flag int) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// removeLeft removes the folders that no process has locked.
-func removeLeft(parent, prefix string) {
+// removeStale removes the folders that no process has locked.
+func removeStale(parent, prefix string) {
 	found, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	for _, path := range found {
 		// A folder without a lock file is being created.

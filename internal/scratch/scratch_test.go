@@ -83,7 +83,7 @@ func TestFoldersOfTheKilled(t *testing.T) {
 		t.Errorf("it was not removed: %v", err)
 	}
 	if _, err := Open(filepath.Join(parent, "none"), "app-test-"); err == nil {
-		t.Error("a folder was made where there is none")
+		t.Error("Open succeeded in a missing parent")
 	}
 }
 
@@ -100,7 +100,7 @@ func TestOpenTogether(t *testing.T) {
 					return
 				}
 				if _, err := os.Stat(f.Path); err != nil {
-					t.Errorf("the new folder is gone: %v", err)
+					t.Errorf("the new folder was removed: %v", err)
 				}
 				if err := f.Remove(); err != nil {
 					t.Error(err)
