@@ -287,7 +287,7 @@ func testEventClaims(t *testing.T, db *store.DB) {
 	}
 	want(0, "")
 	if !claim("a", now) || claim("b", now.Add(59*time.Second)) || !claim("a", now) {
-		t.Error("two nodes have the consumer")
+		t.Error("two nodes claimed the consumer")
 	}
 	want(last, "a") // A new one begins after existing events.
 	if move("b", last+1) || !move("a", last+1) || move("a", last+1) || move("a", last) {
@@ -375,7 +375,7 @@ func testEventRetention(t *testing.T, db *store.DB) {
 	read(t, db, func(ctx context.Context, r store.Reader) error {
 		has, err := store.HasEventConsumers(ctx, r)
 		if has {
-			t.Error("a consumer is left that nobody serves")
+			t.Error("an unserved consumer remains")
 		}
 		return err
 	})

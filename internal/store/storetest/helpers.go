@@ -56,7 +56,7 @@ func await(t *testing.T, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); runtime.Gosched() {
 		if time.Since(start) > timeout {
-			t.Error("the awaited condition did not come true")
+			t.Error("the condition was not fulfilled in time")
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 		t.Fatalf("first lease is %+v, %v", first, ok)
 	}
 	if _, ok := leaseNumber(t, db, 7, "b", now, numberLease); ok {
-		t.Error("a leased number was given away")
+		t.Error("a leased number was leased again")
 	}
 	read(t, db, func(ctx context.Context, r store.Reader) error {
 		taken, err := store.TakenNodeNumbers(ctx, r, 0)
@@ -71,7 +71,7 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 	}
 	release("a")
 	if _, ok := leaseNumber(t, db, 7, "c", now, numberLease); ok {
-		t.Error("a number was released by somebody who had lost it")
+		t.Error("a number was released by a former holder")
 	}
 	release("b")
 	third, ok := leaseNumber(t, db, 7, "c", now, numberLease)
@@ -89,7 +89,7 @@ func testNodeNumberMargin(t *testing.T, db *store.DB) {
 	write(t, db, func(ctx context.Context, tx store.Tx) error {
 		_, ok, err := store.LeaseNodeNumber(ctx, tx, 0, "b", now, numberSpan, numberLease, time.Hour)
 		if ok {
-			t.Error("a number was given away within the margin")
+			t.Error("a number was leased again within the margin")
 		}
 		return err
 	})
@@ -140,7 +140,7 @@ func testLeaderFence(t *testing.T, db *store.DB) {
 		t.Errorf("first fence is %d, %v", fence, ok)
 	}
 	if _, ok := take(0, "b"); ok {
-		t.Error("the lead was taken from a state that is over")
+		t.Error("the lead was taken from an outdated state")
 	}
 	if err := check(1); err != nil {
 		t.Error(err)

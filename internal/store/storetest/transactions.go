@@ -231,7 +231,7 @@ func testStaleTx(t *testing.T, db *store.DB) {
 		return nil
 	})
 	if err := store.BumpRevision(t.Context(), stale, "a"); err == nil {
-		t.Error("a transaction that is over accepted a statement")
+		t.Error("an ended transaction accepted a statement")
 	}
 	wantRevision(t, db, "a", 0)
 }
