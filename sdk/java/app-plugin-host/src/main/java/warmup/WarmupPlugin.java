@@ -10,14 +10,14 @@ import im.app.plugin.model.UserLoginInfo;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.util.Set;
 
-/** Accepts logins and requests as they are. The server packs it into a jar of its own. */
+/** Accepts logins and requests unchanged. The server packs it into its own jar. */
 public final class WarmupPlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {
         return Set.of(Warmup.class);
     }
 
-    /** Is called a few times. */
+    /** Called a few times. */
     public static final class Warmup extends AppExtension implements UserAuthenticator, ClientRequestHandler {
         @Override
         public void start() {

@@ -7,23 +7,24 @@ import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** The requests of the server that are being worked on. */
+/** The running requests of the server. */
 final class Calls {
-    /** A request, and the thread that works on it. */
+    /** A request, and the thread that runs it. */
     static final class Running {
         final long id;
         final String what;
-        /** Whose code runs; it is null if it is that of the host. */
+        /** The loader of the plugin whose code runs; null for code of the host. */
         final ClassLoader loader;
 
-        /** The number of the method of an extension point that is called; -1 for none. */
+        /** The number of the called method of an extension point; -1 for none. */
         final int method;
 
         volatile Thread thread;
         final long since = System.nanoTime();
-        /** When the server gave it up; 0 if it did not. */
+        /** When the server cancelled it; 0 if it did not. */
         private volatile long cancelled;
-        // How long it was seen waiting, how much of its time was counted, and since when it computes although it was given up.
+        // How long it was observed waiting, how much of its time was counted, and since when it has
+        // been computing after its cancellation.
         private long waited;
         private long counted;
         private long busy;
@@ -49,7 +50,7 @@ final class Calls {
             }
         }
 
-        /** Returns the time that it did not wait and that was not counted yet, in nanoseconds. */
+        /** Returns the running time, without waiting, since the last count, in nanoseconds. */
         synchronized long count(long now) {
             long ran = Math.max(now - since - waited, counted);
             long more = ran - counted;
@@ -61,50 +62,57 @@ final class Calls {
             return cancelled != 0;
         }
 
-        /** How long it has been computing since it was given up, in nanoseconds. */
+        /** Returns how long it has been computing since its cancellation, in nanoseconds. */
         synchronized long spinning(long now) {
             return busy == 0 ? 0 : now - busy;
         }
     }
 
-    /** The request that a thread works on. Threads that a plugin starts work on none: they may serve many. */
+    /**
+     * The request that a thread runs. Threads started by a plugin have none: they may serve many.
+     */
     private static final ThreadLocal<Running> CURRENT = new ThreadLocal<>();
 
     private final ConcurrentHashMap<Long, Running> running = new ConcurrentHashMap<>();
     private final LongAdder progress = new LongAdder();
-    /** When requests were observed last. Only the watchdog uses it. */
+    /** When requests were last observed. Used by the watchdog only. */
     private long observed = System.nanoTime();
 
-    /** Adds a request before its thread is started, and reports false if there is one with its number. */
+    /** Adds a request before its thread is started, and returns false if its number is in use. */
     boolean add(Running r) {
         return running.putIfAbsent(r.id, r) == null;
     }
 
-    /** Tells that a request has got a processor, in its thread, which works on nothing else. */
+    /**
+     * Records that a request has got a processor; called in its thread, which runs nothing else.
+     */
     void begun(Running r) {
         CURRENT.set(r);
         progress.increment();
     }
 
-    /** The number of the request that this thread works on; 0 for none. */
+    /** Returns the number of the request that this thread runs; 0 for none. */
     static long current() {
         Running r = CURRENT.get();
         return r == null ? 0 : r.id;
     }
 
-    /** The number of the method of an extension point that this thread was started to call; -1 for none. */
+    /**
+     * Returns the number of the method of an extension point that this thread was started to call;
+     * -1 for none.
+     */
     static int currentMethod() {
         Running r = CURRENT.get();
         return r == null ? -1 : r.method;
     }
 
-    /** Forgets a request, which is over but for its answer. */
+    /** Removes a request, which has ended except for its response. */
     void remove(Running r) {
         running.remove(r.id, r);
         progress.increment();
     }
 
-    /** Looks which requests wait and which compute. Called by the watchdog from time to time. */
+    /** Observes which requests wait and which compute. Called periodically by the watchdog. */
     void observe() {
         long now = System.nanoTime();
         for (Running r : running.values()) {
@@ -117,7 +125,7 @@ final class Calls {
         return running.size();
     }
 
-    /** Counts the requests whose threads have, or wait for, a processor. */
+    /** Returns the number of requests whose threads have, or wait for, a processor. */
     int runnable() {
         int n = 0;
         for (Running r : running.values()) {
@@ -129,7 +137,7 @@ final class Calls {
         return n;
     }
 
-    /** A number that changes whenever a request begins or ends. */
+    /** Returns a number that changes whenever a request begins or ends. */
     long progress() {
         return progress.sum();
     }
@@ -138,7 +146,7 @@ final class Calls {
         return running.values();
     }
 
-    /** Interrupts the thread of a request. Nothing happens if it is over. */
+    /** Interrupts the thread of a request. Does nothing if the request has ended. */
     void cancel(long id) {
         Running r = running.get(id);
         if (r != null) {
@@ -146,7 +154,7 @@ final class Calls {
         }
     }
 
-    /** Interrupts everything that runs code of a plugin, and reports whether there was anything. */
+    /** Interrupts all requests that run code of a plugin, and returns whether there were any. */
     boolean cancelAll(PluginLoader loader) {
         boolean any = false;
         for (Running r : running.values()) {

@@ -9,11 +9,11 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 
-/** The answer of an endpoint on its way to the server, which gets it in blocks. */
+/** The response of an endpoint, which is sent to the server in blocks. */
 final class ContentOutput extends EndpointOutput {
     private static final int BLOCK = 32 << 10;
 
-    /** Sends a block, and returns when the server has taken it. */
+    /** Sends a block, and returns when the server has accepted it. */
     interface Sink {
         void send(byte[] block);
     }

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** What an extension can use of the server: each thing is a request to it. */
+/** The server API of an extension; most methods send a request to the server. */
 final class Context implements ExtensionContext {
     private static final int API = 0;
     private static final int CONFIG = 1;
@@ -56,7 +56,10 @@ final class Context implements ExtensionContext {
         return request(what, Calls.current());
     }
 
-    /** Begins what is asked in a call, which tells the server on whose request the plugin acts. */
+    /**
+     * Begins a request with the number of the current call, so that the server knows on whose
+     * request the plugin acts.
+     */
     private Out request(int what, long call) {
         Out out = new Out();
         out.number(extension.module.number);
@@ -66,10 +69,10 @@ final class Context implements ExtensionContext {
     }
 
     private In ask(Out request) {
-        return host.asks().ask(Frame.ASK, request);
+        return host.serverRequests().ask(Frame.ASK, request);
     }
 
-    /** Sends a block of the answer of the endpoint that a call is for. It may be called by any thread. */
+    /** Sends a block of an endpoint's response for a call. May be called by any thread. */
     void write(long call, byte[] block) {
         Out out = request(WRITE, call);
         out.bytes(block);

@@ -17,7 +17,7 @@ final class Endpoints {
     private final String declaration;
     private final Map<String, Endpoint> byHandler = new LinkedHashMap<>();
 
-    /** Asks an extension for its endpoints. The server checks what they declare. */
+    /** Reads the endpoints of an extension. The server checks their declarations. */
     Endpoints(AppExtension extension) throws LoadException {
         String where = "getEndpoints() of class " + extension.getClass().getName();
         List<Endpoint> list;
@@ -38,7 +38,7 @@ final class Endpoints {
         declaration = Json.write(list);
     }
 
-    /** Tells the endpoints as the server reads them. */
+    /** Returns the declarations in the format for the server. */
     String declaration() {
         return declaration;
     }
@@ -47,7 +47,7 @@ final class Endpoints {
         return byHandler.isEmpty();
     }
 
-    /** Serves a request, and writes the answer if it is JSON. */
+    /** Serves a request, and writes the response if it is JSON. */
     void serve(String handler, In in, Out out, ContentOutput.Sink sink) throws Exception {
         Endpoint e = byHandler.get(handler);
         if (e == null) {

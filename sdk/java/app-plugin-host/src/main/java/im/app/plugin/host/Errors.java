@@ -19,12 +19,12 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.regex.Pattern;
 
-/** Says what was thrown, for authors of plugins. */
+/** Describes exceptions for authors of plugins. */
 public final class Errors {
-    /** More of a text is not of use to anybody, and a frame has its limit. */
+    /** The maximum length of a text: longer ones are useless, and a frame has its limit. */
     private static final int LONGEST = 64 << 10;
 
-    /** So many causes of an exception are looked at. */
+    /** The maximum number of causes to follow. */
     private static final int MOST_CAUSES = 16;
 
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{javaJavaIdentifierPart}./]+");
@@ -34,10 +34,10 @@ public final class Errors {
     /**
      * Writes the body of an ERROR frame.
      *
-     * @param e what was thrown
-     * @param loader the loader of the plugin, null if it is not known
+     * @param e the exception
+     * @param loader the loader of the plugin, null if unknown
      * @param role the role of this node
-     * @param out gets the body
+     * @param out receives the body
      */
     static void write(Throwable e, PluginLoader loader, String role, Out out) {
         Throwable thrown = unwrap(e);
@@ -55,7 +55,7 @@ public final class Errors {
         out.string(stack(thrown, loader));
     }
 
-    /** Takes off what only says that something was thrown elsewhere. */
+    /** Removes wrappers that only say that the exception was thrown elsewhere. */
     private static Throwable unwrap(Throwable e) {
         Throwable last = e;
         for (Throwable t : chain(e)) {
@@ -91,11 +91,12 @@ public final class Errors {
     }
 
     /**
-     * Tells an exception and its causes. The method that returns a cause may be code of the plugin: it can throw, and return another
-     * cause each time.
+     * Returns an exception and its causes. getCause may be code of the plugin: it can throw, and
+     * return a different cause each time.
      *
      * @param e the exception; null has no causes
-     * @return the exception first; an OutOfMemoryError that came instead of a cause is the last
+     * @return the exception first; an OutOfMemoryError that was thrown instead of returning a cause
+     *     is the last
      */
     static List<Throwable> chain(Throwable e) {
         Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -115,7 +116,8 @@ public final class Errors {
     }
 
     /**
-     * Tells the class and the text of an exception. Both are code of the plugin, which may throw in turn.
+     * Returns the class and the message of an exception. Both are code of the plugin, which may
+     * throw in turn.
      *
      * @param t the exception
      * @return {@code class: text}
@@ -159,7 +161,7 @@ public final class Errors {
         return loader != null && loader.getName().equals(frame.getClassLoaderName());
     }
 
-    /** Finds the first line of the plugin's code, from where it was thrown outwards. */
+    /** Returns the innermost frame of the plugin's code. */
     private static String location(Throwable e, PluginLoader loader) {
         for (Throwable t : chain(e)) {
             for (StackTraceElement frame : t.getStackTrace()) {
@@ -172,7 +174,7 @@ public final class Errors {
     }
 
     /**
-     * Tells the stack trace, in which classes of the plugin are named as their author knows them.
+     * Returns the stack trace, with the original names of the plugin's classes.
      *
      * @param e the exception
      * @param loader the loader of the plugin, null if there is none
@@ -192,10 +194,10 @@ public final class Errors {
     }
 
     /**
-     * Cuts a text off that is too long for anybody to read.
+     * Truncates a text to a readable length.
      *
      * @param s the text
-     * @return its begin, or all of it
+     * @return its beginning, or all of it
      */
     public static String shorten(String s) {
         return s.length() <= LONGEST ? s : s.substring(0, LONGEST) + "… (" + (s.length() - LONGEST) + " more characters)";

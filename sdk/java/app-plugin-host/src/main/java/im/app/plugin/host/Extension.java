@@ -12,25 +12,28 @@ import im.app.plugin.host.load.LoadException;
 import im.app.plugin.host.wire.In;
 import im.app.plugin.host.wire.Out;
 
-/** An instance of a class of a plugin that the server calls. */
+/** An instance of a plugin's extension class. */
 final class Extension {
-    /** The hook that runs the task of a schedule. */
+    /** The hook number for running the task of a schedule. */
     static final int SCHEDULE = 5;
 
-    /** The hook that lets an endpoint serve a request. */
+    /** The hook number for serving a request with an endpoint. */
     static final int ENDPOINT = 6;
 
     final int number;
     final Module module;
     final ExtensionClass type;
     volatile ExtensionState state = ExtensionState.LOADED;
-    /** What its schedules run. */
+    /** The tasks of its schedules. */
     final Tasks tasks = new Tasks();
 
     private AppExtension instance;
     private Context context;
     private Endpoints endpoints;
-    /** What threads that call its methods are named, by the number of the method; null are methods that it has not. */
+    /**
+     * The names of threads that call its methods, by method number; null for methods that it does
+     * not have.
+     */
     private final String[] names;
 
     Extension(int number, Module module, ExtensionClass type) {
@@ -55,7 +58,7 @@ final class Extension {
         return out;
     }
 
-    /** Sets the instance. It happens before the number of the extension is known to anybody. */
+    /** Sets the instance, before the number of the extension is known to any other thread. */
     void instance(AppExtension made, Context of) throws LoadException {
         instance = made;
         context = of;
@@ -69,7 +72,7 @@ final class Extension {
         return endpoints;
     }
 
-    /** Tells how a method is named, null if the class does not have it. */
+    /** Returns the thread name for a method, null if the class does not have the method. */
     String name(int method) {
         return method < names.length ? names[method] : null;
     }
@@ -83,16 +86,19 @@ final class Extension {
         tasks.run(in.string(), in.instant());
     }
 
-    /** Lets an endpoint serve a request of the server, which is a call. */
+    /** Serves a request of the server, which is a call, with an endpoint. */
     void serve(long call, String handler, In in, Out out) throws Exception {
         endpoints.serve(handler, in, out, block -> context.write(call, block));
     }
 
-    /** Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state follows as the server sees it: only start and resume can fail. */
+    /**
+     * Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state changes as in
+     * the server: only start and resume can fail.
+     */
     void hook(int hook) throws Exception {
         switch (hook) {
             case 0 -> {
-                tasks.clear(); // A start that failed may have left some.
+                tasks.clear(); // A failed start may have left some.
                 state = ExtensionState.STARTED;
                 run(instance::start, ExtensionState.LOADED);
             }

@@ -25,13 +25,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
 
 /**
- * Does what the server says: one thread reads its requests, and each request is worked on by a thread of its own, a
- * virtual one where the code of plugins runs.
+ * Executes the requests of the server: one thread reads them, and each runs in its own thread, a
+ * virtual one if it runs code of plugins.
  */
 public final class Host {
     private static final int DEFAULT_PENDING = 10_000;
 
-    /** How long the end of the process waits for the last frames to be written, in nanoseconds. */
+    /** The time limit for writing the last frames at the end of the process, in nanoseconds. */
     private static final long FLUSH = 1_000_000_000L;
 
     private final FrameReader reader;
@@ -39,7 +39,7 @@ public final class Host {
     private final IntConsumer halt;
     private final Calls calls = new Calls();
     private final AtomicInteger pending = new AtomicInteger();
-    private final Asks asks;
+    private final ServerRequests serverRequests;
     private final Usage usage = new Usage(calls);
     private final Modules modules = new Modules(this);
     private final JavaObjects objects;
@@ -50,28 +50,28 @@ public final class Host {
     private volatile int pendingLimit = DEFAULT_PENDING;
     private volatile Node node;
     private volatile boolean severalNodes;
-    /** The least important level that the server logs. */
+    /** The lowest level that the server logs. */
     private volatile int level = Log.DEBUG;
     private volatile boolean stopping;
 
     /**
-     * Makes a host that talks over two streams.
+     * Creates a host that communicates over two streams.
      *
-     * @param in what the server says
-     * @param out what the server gets
-     * @param halt ends the process at once with a status, when the server wants that
+     * @param in the input from the server
+     * @param out the output to the server
+     * @param halt ends the process immediately with a status, when the server requests it
      */
     public Host(InputStream in, OutputStream out, IntConsumer halt) {
         reader = new FrameReader(in);
         writer = new FrameWriter(out);
         this.halt = halt;
-        asks = new Asks(writer);
-        objects = new JavaObjects(PluginClasses.server(), asks::ask, this::tell);
+        serverRequests = new ServerRequests(writer);
+        objects = new JavaObjects(PluginClasses.server(), serverRequests::ask, this::tell);
         watchdog = new Watchdog(calls, new VirtualThreadScheduler(), message -> log(0, Log.WARN, "watchdog", message, null));
     }
 
     /**
-     * Works until the server closes its stream. Plugins that are still loaded then are left as they are.
+     * Runs until the server closes its stream. Plugins that are still loaded then are not stopped.
      *
      * @throws IOException if a stream fails
      */
@@ -83,12 +83,12 @@ public final class Host {
             }
         } finally {
             watchdog.stop();
-            asks.close();
+            serverRequests.close();
         }
     }
 
-    Asks asks() {
-        return asks;
+    ServerRequests serverRequests() {
+        return serverRequests;
     }
 
     Calls calls() {
@@ -107,31 +107,34 @@ public final class Host {
         return node;
     }
 
-    /** Tells whether the process is a node for each of its roles, so that it depends on the call which one a plugin runs for. */
+    /**
+     * Returns whether the process has a node for each of its roles, so that the call determines the
+     * node that a plugin runs for.
+     */
     boolean severalNodes() {
         return severalNodes;
     }
 
-    /** Waits until the server has ended the process. It never returns. */
+    /** Waits until the server has ended the process. Never returns. */
     void awaitEnd() {
         while (true) {
             LockSupport.park(this);
         }
     }
 
-    /** Reports whether the server has asked the host to end. */
+    /** Returns whether the server has requested the host to end. */
     boolean stopping() {
         return stopping;
     }
 
     /**
-     * Writes a line to the log of the server. What cannot be sent is dropped: there is nobody to tell.
+     * Writes a line to the log of the server. If it cannot be sent, it is dropped.
      *
      * @param module the plugin that writes, 0 if it is none
      * @param level one of the constants of {@link Log}
-     * @param logger who writes
-     * @param message what
-     * @param thrown what was thrown, or null
+     * @param logger the name of the logger
+     * @param message the message
+     * @param thrown the exception, or null
      */
     public void log(int module, int level, String logger, String message, Throwable thrown) {
         if (!logs(level)) {
@@ -147,16 +150,16 @@ public final class Host {
         try {
             writer.send(Frame.LOG, 0, out);
         } catch (IOException e) {
-            // The server is gone, and this process is about to end.
+            // The connection is closed, and this process is about to end.
         }
     }
 
-    /** Tells whether the server logs lines of a level. */
+    /** Returns whether the server logs a level. */
     boolean logs(int line) {
         return line <= level;
     }
 
-    /** Tells the server that a plugin ends the process. */
+    /** Notifies the server that a plugin ends the process. */
     void sendExit(int status, int module) {
         Out out = new Out();
         out.zigzag(status);
@@ -165,11 +168,11 @@ public final class Host {
             writer.sendAtOnce(Frame.EXIT, 0, out);
             writer.flush(FLUSH);
         } catch (IOException e) {
-            // The server sees that its pipe is closed.
+            // The server detects the closed pipe.
         }
     }
 
-    /** Tells the server which plugin is about to end the process without any order. */
+    /** Notifies the server which plugin is about to end the process without an orderly shutdown. */
     void sendCulprit(int module, String how) {
         Out out = new Out();
         out.number(module);
@@ -178,11 +181,11 @@ public final class Host {
             writer.sendAtOnce(Frame.CULPRIT, 0, out);
             writer.flush(FLUSH);
         } catch (IOException e) {
-            // The server sees that its pipe is closed.
+            // The server detects the closed pipe.
         }
     }
 
-    /** Tells the server that an exception ended a thread of a plugin. */
+    /** Notifies the server that an exception ended a thread of a plugin. */
     void sendUncaught(int module, String how) {
         Out out = new Out();
         out.number(module);
@@ -190,7 +193,7 @@ public final class Host {
         try {
             writer.send(Frame.UNCAUGHT, 0, out);
         } catch (IOException e) {
-            // The server sees that its pipe is closed.
+            // The server detects the closed pipe.
         }
     }
 
@@ -198,7 +201,7 @@ public final class Host {
         try {
             In in = f.body();
             switch (f.kind()) {
-                case Frame.RESULT, Frame.ERROR -> asks.answer(f);
+                case Frame.RESULT, Frame.ERROR -> serverRequests.answer(f);
                 case Frame.CANCEL -> calls.cancel(f.id());
                 case Frame.CALL -> call(f.id(), in);
                 case Frame.HOOK -> hook(f.id(), in);
@@ -240,7 +243,7 @@ public final class Host {
         try {
             writer.sendAtOnce(Frame.ERROR, id, out);
         } catch (IOException failed) {
-            // The server is gone, which the reader notices.
+            // The connection is closed; the reader detects that.
         }
     }
 
@@ -264,7 +267,7 @@ public final class Host {
         try {
             writer.sendAtOnce(Frame.READY, id, out);
         } catch (IOException e) {
-            // The server is gone, which the reader notices.
+            // The connection is closed; the reader detects that.
         }
     }
 
@@ -288,11 +291,11 @@ public final class Host {
         try {
             writer.send(kind, 0, body);
         } catch (IOException e) {
-            // The server is gone, which the reader notices.
+            // The connection is closed; the reader detects that.
         }
     }
 
-    /** Takes a place among the calls that the host may have. */
+    /** Acquires one of the limited places for calls. */
     private void take() throws RefusedException {
         if (pending.incrementAndGet() > pendingLimit) {
             pending.decrementAndGet();
@@ -318,14 +321,14 @@ public final class Host {
         });
     }
 
-    /** What is done for a request; it writes the body of the result. */
+    /** The execution of a request; it writes the body of the result. */
     interface Work {
         void run(Out out) throws Throwable;
     }
 
     /**
-     * Works on a request. The code of plugins runs on virtual threads; what the host itself does has threads that get a
-     * processor even when plugins hold all of those.
+     * Starts a request. Code of plugins runs on virtual threads; the host's own work runs on
+     * threads that get a processor even if plugins occupy all carriers of virtual threads.
      */
     private void start(long id, String name, ClassLoader loader, boolean counted, Work work) throws RefusedException {
         start(id, name, loader, counted, -1, work);
@@ -368,7 +371,7 @@ public final class Host {
             }
             answer(r, counted, kind, out);
         } catch (VirtualMachineError | LinkageError e) {
-            NoMemory.end(e); // Without its answer the call would never end.
+            NoMemory.end(e); // Without a response the call would never end.
         }
         if (stopping && "stop".equals(r.what) && r.loader == null) {
             writer.flush(FLUSH);
@@ -382,12 +385,13 @@ public final class Host {
         if (counted) {
             pending.decrementAndGet();
         }
-        // The server may have the plugin unloaded as soon as it has the answer: nothing of this thread belongs to it any more.
+        // The server may request to unload the plugin as soon as it has the response: this thread
+        // must not reference it any more.
         r.thread.setContextClassLoader(null);
         try {
             writer.send(kind, r.id, out);
         } catch (IOException e) {
-            // The server is gone, which the reader notices.
+            // The connection is closed; the reader detects that.
         }
     }
 
@@ -407,7 +411,7 @@ public final class Host {
         return out;
     }
 
-    /** Ends the process if there is no memory left. A call that only wanted too much fails. */
+    /** Ends the process if there is no memory left. A call that only requested too much fails. */
     private void haltWithoutMemory(Throwable e) {
         for (Throwable t : Errors.chain(e)) {
             if (t instanceof OutOfMemoryError o && Memory.exhausted(o)) {

@@ -11,15 +11,15 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 
-/** Starts the host on the pipes that the server left open as file descriptors 3 and 4. */
+/** Starts the host on the pipes that it inherits from the server as file descriptors 3 and 4. */
 public final class Main {
-    /** The server is gone, or said something that is no frame. */
+    /** The exit status if the server has closed the pipe or sent an invalid frame. */
     private static final int BROKEN = 4;
 
     private Main() {}
 
     /**
-     * Runs the host until the server ends it or goes away.
+     * Runs the host until the server ends it or closes the pipes.
      *
      * @param args nothing, or the files to use instead of the two pipes
      */
@@ -27,7 +27,8 @@ public final class Main {
         PrintStream err = System.err;
         int status = 0;
         try {
-            // Plain streams, no channels: a channel is closed when a thread is interrupted while it uses it.
+            // Streams instead of channels, because a channel is closed when a thread is interrupted
+            // while it uses it.
             FileInputStream in = new FileInputStream(args.length == 2 ? args[0] : descriptor(3));
             FileOutputStream out = new FileOutputStream(args.length == 2 ? args[1] : descriptor(4));
             Host host = new Host(in, out, Main::end);
@@ -40,7 +41,8 @@ public final class Main {
         } catch (OutOfMemoryError e) {
             NoMemory.end(e);
         }
-        // Without the server there is nothing to do, whatever plugins think of that, and programs that they started have nobody.
+        // Without the server the process must end even if plugins disagree, and so must the
+        // programs that they have started.
         endChildren();
         Runtime.getRuntime().halt(status);
     }
@@ -49,7 +51,7 @@ public final class Main {
         try {
             ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
         } catch (RuntimeException | Error e) {
-            // There is nobody to tell.
+            // Nothing can be reported any more.
         }
     }
 
@@ -59,8 +61,8 @@ public final class Main {
     }
 
     /**
-     * Ends the process. With the system property {@code app.plugin.host.exit} it ends in the usual way, so that the virtual
-     * machine can write down what it learned; otherwise at once.
+     * Ends the process. With the system property {@code app.plugin.host.exit} it exits normally, so
+     * that the virtual machine can write the data that it has collected; otherwise immediately.
      */
     private static void end(int status) {
         if (status == 0 && Boolean.getBoolean("app.plugin.host.exit")) {
@@ -70,8 +72,9 @@ public final class Main {
     }
 
     /**
-     * Tells the server that a plugin ends the process. With the system property {@code app.plugin.host.orderly} the process
-     * goes on until the server ends it, so that other plugins can be stopped.
+     * Notifies the server that a plugin ends the process. With the system property
+     * {@code app.plugin.host.orderly} the process continues until the server ends it, so that other
+     * plugins can be stopped.
      */
     private static void notice(Host host) {
         if (host.stopping()) {

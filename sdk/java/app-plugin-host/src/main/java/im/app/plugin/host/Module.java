@@ -7,7 +7,7 @@ import im.app.plugin.host.load.PluginLoader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A plugin that is loaded. */
+/** A loaded plugin. */
 final class Module {
     final int number;
     final Descriptor descriptor;

@@ -30,9 +30,9 @@ final class Modules {
     private final AtomicInteger extensionNumbers = new AtomicInteger();
     private final Map<Integer, Module> modules = new ConcurrentHashMap<>();
     private final Map<Integer, Extension> extensions = new ConcurrentHashMap<>();
-    /** The plugins that were unloaded and whose threads go on. */
+    /** The unloaded plugins with running threads. */
     private final Map<Integer, Left> left = new ConcurrentHashMap<>();
-    /** All loaders that there ever were and that were not collected yet. */
+    /** All loaders that were created and not collected yet. */
     private final Queue<WeakReference<PluginLoader>> loaders = new ConcurrentLinkedQueue<>();
 
     Modules(Host host) {
@@ -47,13 +47,13 @@ final class Modules {
         return e;
     }
 
-    /** Finds the loader of a plugin; it is null if there is no such plugin. */
+    /** Returns the loader of a plugin, null if there is no such plugin. */
     PluginLoader loader(int module) {
         Module m = modules.get(module);
         return m == null ? null : m.loader;
     }
 
-    /** Carries out LOAD. */
+    /** Executes LOAD. */
     void load(In in, Out out) throws Exception {
         Descriptor descriptor = new Descriptor(in.string(), in.string());
         String className = in.string();
@@ -121,7 +121,7 @@ final class Modules {
         }
     }
 
-    /** Carries out UNLOAD. */
+    /** Executes UNLOAD. */
     void unload(In in, Out out) throws RefusedException {
         int number = in.number();
         Module m = modules.get(number);
@@ -142,9 +142,12 @@ final class Modules {
         }
     }
 
-    /** A plugin that was unloaded and whose threads go on. */
+    /** An unloaded plugin with running threads. */
     private static final class Left {
-        /** Looking for virtual threads costs more than looking for others; it is done less often the longer they are there. */
+        /**
+         * Searching for virtual threads is expensive, so the interval grows with the time that they
+         * have been there.
+         */
         private static final int OFTEN = 8;
 
         private static final int SELDOM = 32;
@@ -160,7 +163,7 @@ final class Modules {
             this.unattributed = unattributed;
         }
 
-        /** Counts the virtual threads. */
+        /** Returns the number of virtual threads. */
         int virtual(PluginLoader l) {
             if (looks < OFTEN || looks % SELDOM == 0) {
                 virtual = Threads.virtual(l).size();
@@ -170,7 +173,10 @@ final class Modules {
         }
     }
 
-    /** Writes what each plugin used, how many requests of it were given up and still run, and how long one of them computes already. */
+    /**
+     * Writes the usage of each plugin, the number of its cancelled requests that still run, and how
+     * long one of them has been computing.
+     */
     void writeUsage(Out out) {
         long now = System.nanoTime();
         List<Module> all = List.copyOf(modules.values());
@@ -192,7 +198,10 @@ final class Modules {
         }
     }
 
-    /** Writes how long a plugin is being loaded already that nobody wants any more, apart from the time in which it waits. */
+    /**
+     * Writes how long a cancelled load of a plugin has been computing, without the time that it
+     * waited.
+     */
     void writeLoading(Out out) {
         long now = System.nanoTime();
         long longest = 0;
@@ -204,7 +213,10 @@ final class Modules {
         out.zigzag(longest);
     }
 
-    /** Writes which plugins were unloaded and have threads, for how long, and how long these used processors since then. */
+    /**
+     * Writes the unloaded plugins with threads, how long ago they were unloaded, and the processor
+     * time of the threads since then.
+     */
     void writeLeft(Out out) {
         Out list = new Out();
         int n = 0;
@@ -236,7 +248,9 @@ final class Modules {
         PluginClasses.close(m.loader);
     }
 
-    /** Counts the loaders that were not collected, also those of plugins that were unloaded. */
+    /**
+     * Returns the number of loaders that were not collected, including those of unloaded plugins.
+     */
     int liveLoaders() {
         int n = 0;
         for (Iterator<WeakReference<PluginLoader>> i = loaders.iterator(); i.hasNext();) {

@@ -15,15 +15,15 @@ import javax.management.ObjectName;
 import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 
-/** Records what the JVM does while the server has a flight recording. */
+/** Records events of the JVM while the server has a flight recording. */
 final class Recordings {
     private static final int STOP = 0;
     private static final int START = 1;
     private static final int TAKE = 2;
 
     /**
-     * Events that may show secrets: the environment, properties, arguments, other processes, and the texts of exceptions.
-     * No setting enables them.
+     * Events that may contain secrets: the environment, properties, arguments, other processes, and
+     * messages of exceptions. No setting enables them.
      */
     private static final List<String> SECRET = List.of(
             "jdk.InitialEnvironmentVariable",
@@ -38,13 +38,13 @@ final class Recordings {
             "jdk.JavaExceptionThrow",
             "jdk.JavaErrorThrow");
 
-    /** Where the JVM keeps what it records, in the folder that it runs in. */
+    /** The JVM's repository of recorded data, relative to its working folder. */
     private static final String REPOSITORY = "recordings";
 
     private Map<String, String> settings;
     private Recording current;
 
-    /** Carries out RECORD. */
+    /** Executes RECORD. */
     synchronized void handle(In in) throws IOException, ParseException {
         int action = in.u8();
         switch (action) {
@@ -74,8 +74,8 @@ final class Recordings {
     }
 
     /**
-     * Sets the folder of what is recorded before the first recording. The flag of the JVM that does so would load the module
-     * of recordings in each JVM and keep it from using archived modules, which slows the start down.
+     * Sets the repository before the first recording. The JVM flag for that would load the
+     * recording module in each JVM and disable archived modules, which slows the start down.
      */
     private static void chooseRepository() {
         try {
@@ -97,13 +97,13 @@ final class Recordings {
         return r;
     }
 
-    /** Writes what was recorded since the last time to a file, and goes on. */
+    /** Writes the data since the last time to a file, and continues. */
     private void take(Path path) throws IOException {
         if (current == null) {
             throw new IllegalStateException("the Java host does not record");
         }
         Recording done = current;
-        // The next one begins before this one ends, so that nothing between them is lost.
+        // The next recording begins before this one ends, so that no event between them is lost.
         current = begin();
         try (done) {
             done.stop();

@@ -2,14 +2,14 @@
 
 package im.app.plugin.host;
 
-/** A request of the server that the host does not even begin. The message is a sentence. */
+/** A request of the server that the host rejects before executing it. The message is a sentence. */
 public final class RefusedException extends Exception {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what was asked for, and the rule
+     * @param message the request, and the rule that it violates
      */
     public RefusedException(String message) {
         super(message, null, false, false);

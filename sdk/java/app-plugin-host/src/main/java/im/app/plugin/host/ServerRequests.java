@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
-/** What plugins ask of the server: requests from here to there. */
-final class Asks {
+/** The requests of plugins to the server. */
+final class ServerRequests {
     private static final class Waiting {
         final Thread thread = Thread.currentThread();
         volatile Frame answer;
@@ -26,16 +26,16 @@ final class Asks {
     private final ConcurrentHashMap<Long, Waiting> waiting = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
-    Asks(FrameWriter writer) {
+    ServerRequests(FrameWriter writer) {
         this.writer = writer;
     }
 
     /**
-     * Sends a request and waits for its answer.
+     * Sends a request and waits for its response.
      *
      * @param kind ASK or FUNCTION
      * @param body the request
-     * @return the body of the answer
+     * @return the body of the response
      * @throws AppException if the server refuses with a code
      * @throws IllegalStateException if it fails for another reason
      * @throws CancellationException if the thread is interrupted meanwhile; it stays interrupted
@@ -79,7 +79,7 @@ final class Asks {
         throw new IllegalStateException(message);
     }
 
-    /** Takes an answer of the server. One that nobody waits for any more is dropped. */
+    /** Handles a response of the server. One without a waiting thread is dropped. */
     void answer(Frame f) {
         Waiting w = waiting.get(f.id());
         if (w != null) {
@@ -88,7 +88,7 @@ final class Asks {
         }
     }
 
-    /** Lets everybody go who waits. */
+    /** Fails all waiting requests. */
     void close() {
         closed = true;
         for (Waiting w : waiting.values()) {

@@ -9,14 +9,14 @@ import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
 
-/** Tells how much memory is used. */
+/** Reports memory usage. */
 final class Stats {
-    /** The second collection frees what the first one only found. */
+    /** The second collection frees objects that the first one only discovered. */
     private static final int COLLECTIONS = 2;
 
     private Stats() {}
 
-    /** Carries out STATS. */
+    /** Executes STATS. */
     static void write(boolean collect, Modules modules, Calls calls, Usage usage, JavaObjects objects, Out out) {
         for (int i = 0; collect && i < COLLECTIONS; i++) {
             System.gc();
@@ -27,7 +27,7 @@ final class Stats {
         out.zigzag(metaspace());
         out.zigzag(ManagementFactory.getClassLoadingMXBean().getLoadedClassCount());
         out.zigzag(modules.liveLoaders());
-        // This request is one of them and not what is asked for.
+        // Without this request itself.
         out.zigzag(calls.size() - 1);
         out.zigzag(objects.handles());
         out.zigzag(objects.functions());
@@ -37,7 +37,7 @@ final class Stats {
         modules.writeLoading(out);
     }
 
-    /** What the collections left, whatever was allocated since then. */
+    /** Returns the memory in use after the collections, without later allocations. */
     private static long live(MemoryUsage heap) {
         long sum = 0;
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {

@@ -11,12 +11,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/** What the schedules of an extension run, by the names of the schedules. */
+/** The tasks of an extension's schedules, by schedule name. */
 final class Tasks {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, ScheduledTask> tasks = new HashMap<>();
 
-    /** Adds a task whose schedule the server has taken. A run that comes at once waits for that. */
+    /** Adds a task after the server has accepted its schedule. An immediate run waits for that. */
     Schedule add(ScheduledTask task, Supplier<String> ask, Predicate<String> cancel) {
         lock.lock();
         try {
@@ -47,7 +47,7 @@ final class Tasks {
         }
     }
 
-    /** Runs a task. One that was just cancelled does not run. */
+    /** Runs a task. A cancelled task does not run. */
     void run(String name, Instant slot) throws Exception {
         ScheduledTask task;
         lock.lock();

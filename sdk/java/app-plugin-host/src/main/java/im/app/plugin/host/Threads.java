@@ -19,14 +19,17 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the threads of the process do. */
+/** Inspects the threads of the process. */
 final class Threads {
-    /** How long a thread of a plugin has to end after the plugin was stopped. */
-    private static final long PATIENCE = TimeUnit.MILLISECONDS.toNanos(500);
+    /** The time limit for the threads of a plugin to end after it was stopped. */
+    private static final long STOP_TIMEOUT = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final int LONGEST_DUMP = 4 << 20;
 
-    /** The folder that the server removes when this process has ended, however it ended; null without a server. */
+    /**
+     * The folder that the server removes after the end of this process, in every case; null without
+     * a server.
+     */
     private static final String FOLDER = System.getProperty("app.plugin.host.folder");
 
     private final Calls calls;
@@ -35,7 +38,10 @@ final class Threads {
         this.calls = calls;
     }
 
-    /** Writes down all threads, platform and virtual, with the requests of the server and deadlocks before them. */
+    /**
+     * Returns a dump of all threads, platform and virtual, preceded by the requests of the server
+     * and deadlocks.
+     */
     String dump() {
         StringBuilder out = new StringBuilder();
         long now = System.nanoTime();
@@ -55,7 +61,8 @@ final class Threads {
         try {
             out.append(text());
         } catch (IOException e) {
-            // There is no folder for temporary files; then virtual threads are only those of the requests.
+            // Without a folder for temporary files, only the virtual threads of requests are
+            // included.
             Thread.getAllStackTraces().forEach((t, stack) -> append(out, t, stack));
             calls.all().forEach(r -> append(out, r.thread, r.thread.getStackTrace()));
         }
@@ -69,7 +76,10 @@ final class Threads {
         }
     }
 
-    /** The dump of the virtual machine, which alone knows the virtual threads that plugins start. */
+    /**
+     * Returns the dump of the virtual machine, which alone knows the virtual threads that plugins
+     * start.
+     */
     private static String text() throws IOException {
         HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         Path folder = FOLDER == null ? Files.createTempDirectory("threads") : Files.createTempDirectory(Path.of(FOLDER), "threads");
@@ -83,7 +93,7 @@ final class Threads {
         }
     }
 
-    /** All threads that are not virtual. */
+    /** Returns all platform threads. */
     static Thread[] platform() {
         ThreadGroup group = Thread.currentThread().getThreadGroup();
         while (group.getParent() != null) {
@@ -98,7 +108,9 @@ final class Threads {
         return Arrays.copyOf(threads, n);
     }
 
-    /** Counts the threads of the system that have the context loader of a plugin, and its requests. */
+    /**
+     * Returns the number of a plugin's requests and of platform threads with its context loader.
+     */
     int count(PluginLoader loader) {
         int n = 0;
         for (Thread t : platform()) {
@@ -114,9 +126,12 @@ final class Threads {
         return n;
     }
 
-    /** Waits a moment for the threads of a plugin to end, and names those that do not. */
+    /**
+     * Waits a moment for the threads of a plugin to end, and returns the names of those that do
+     * not.
+     */
     List<String> leftBehind(PluginLoader loader) {
-        long end = System.nanoTime() + PATIENCE;
+        long end = System.nanoTime() + STOP_TIMEOUT;
         while (true) {
             Set<String> names = of(loader);
             if (names.isEmpty() || System.nanoTime() - end >= 0) {
@@ -126,7 +141,10 @@ final class Threads {
         }
     }
 
-    /** Names the threads whose context loader is that of the plugin, or on whose stack is a class of it. */
+    /**
+     * Returns the names of the threads with the plugin's context loader, or with a class of the
+     * plugin on their stack.
+     */
     private Set<String> of(PluginLoader loader) {
         Set<String> names = new LinkedHashSet<>();
         for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {

@@ -13,17 +13,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts how long plugins use processors and how much they allocate. Threads of the system that a plugin starts are measured
- * one by one. Virtual threads cannot be: what their carriers use is measured, and divided among the plugins by how long calls
- * of them ran, apart from the time in which they were seen waiting.
+ * Measures the processor time and the allocations of plugins. Platform threads of a plugin are
+ * measured individually. Virtual threads cannot be: the usage of their carriers is measured, and
+ * divided among the plugins in proportion to the running time of their calls, without the time in
+ * which they were observed waiting.
  */
 final class Usage {
-    /** The class of the threads of the system that virtual threads run on. */
+    /** The class of the platform threads that carry virtual threads. */
     private static final String CARRIER = "jdk.internal.misc.CarrierThread";
 
-    /** What one plugin used. */
+    /** The usage of one plugin. */
     static final class Account {
-        /** How long calls ran that have ended, in nanoseconds, since the last sample. */
+        /** The running time of ended calls, in nanoseconds, since the last sample. */
         private final LongAdder ran = new LongAdder();
 
         private long cpu;
@@ -35,7 +36,7 @@ final class Usage {
     private final Calls calls;
     private final ThreadMXBean bean = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
     private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
-    // The lock of this object guards what follows.
+    // The lock of this object guards the following fields.
     private Map<Long, Reading> readings = new HashMap<>();
     private long unattributed;
 
@@ -43,7 +44,7 @@ final class Usage {
         this.calls = calls;
     }
 
-    /** Notes that a request has ended, in its thread. */
+    /** Records that a request has ended; called in its thread. */
     void ended(Calls.Running r) {
         if (r.loader instanceof PluginLoader l) {
             Account a = accounts.get(l.module());
@@ -58,29 +59,31 @@ final class Usage {
         accounts.put(module, new Account());
     }
 
-    /** Closes the account of a plugin of which nothing is left. */
+    /** Closes the account of a plugin that has ended completely. */
     void close(int module) {
         accounts.remove(module);
     }
 
-    /** How long a plugin used processors, in nanoseconds. */
+    /** Returns the processor time of a plugin, in nanoseconds. */
     synchronized long cpu(int module) {
         Account a = accounts.get(module);
         return a == null ? 0 : a.cpu;
     }
 
-    /** How many bytes a plugin allocated. */
+    /** Returns the number of bytes that a plugin has allocated. */
     synchronized long allocated(int module) {
         Account a = accounts.get(module);
         return a == null ? 0 : a.allocated;
     }
 
-    /** How long virtual threads used processors for which no call of a plugin ran, in nanoseconds. */
+    /**
+     * Returns the processor time of virtual threads while no call of a plugin ran, in nanoseconds.
+     */
     synchronized long unattributed() {
         return unattributed;
     }
 
-    /** Adds what was used since the last sample. */
+    /** Adds the usage since the last sample. */
     synchronized void sample() {
         Thread[] threads = Threads.platform();
         long[] ids = new long[threads.length];
@@ -115,7 +118,10 @@ final class Usage {
         divide(carried, carriedBytes);
     }
 
-    /** Divides what carriers used among those whose calls ran. A call uses no more than the time that it runs. */
+    /**
+     * Divides the usage of carriers among running calls. A call uses no more than the time that it
+     * runs.
+     */
     private void divide(long cpu, long bytes) {
         long now = System.nanoTime();
         for (Calls.Running r : calls.all()) {

@@ -6,7 +6,10 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.PlatformManagedObject;
 import java.lang.reflect.Method;
 
-/** The scheduler of virtual threads of this process, which can be asked and changed since Java 24. */
+/**
+ * The scheduler of this process's virtual threads, which can be inspected and configured since Java
+ * 24.
+ */
 final class VirtualThreadScheduler implements Watchdog.Scheduler {
     private static final int MOST = 256;
 
@@ -14,7 +17,7 @@ final class VirtualThreadScheduler implements Watchdog.Scheduler {
     private PlatformManagedObject bean;
     private Class<?> type;
 
-    /** The bean is searched when it is needed: most processes never do, and it takes time. */
+    /** The bean is looked up lazily: most processes never need it, and the look-up is slow. */
     @Override
     public synchronized boolean available() {
         if (!searched) {

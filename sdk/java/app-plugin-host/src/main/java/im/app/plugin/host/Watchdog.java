@@ -9,36 +9,37 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Sees to it that calls get a processor when plugins hold all those that virtual threads share: a virtual thread that
- * computes without end is never made to pause. The scheduler gets more threads then, between which the operating system
- * switches, and goes back when they are no longer needed.
+ * Makes sure that calls get a processor when plugins occupy all carriers of virtual threads: a
+ * virtual thread that computes endlessly is never preempted. The watchdog then increases the
+ * parallelism of the scheduler, so that the operating system switches between more carriers, and
+ * restores it when they are no longer needed.
  */
 final class Watchdog {
     /** The scheduler of virtual threads. */
     interface Scheduler {
-        /** Reports whether it can be asked and changed at all. */
+        /** Returns whether it can be inspected and configured at all. */
         boolean available();
 
         int parallelism();
 
-        /** Changes the parallelism, and reports false if it cannot be that much. */
+        /** Changes the parallelism, and returns false if the value is not possible. */
         boolean parallelism(int n);
 
-        /** Tells how many virtual threads wait for a processor. */
+        /** Returns the number of virtual threads that wait for a carrier. */
         long queued();
 
-        /** Tells how many virtual threads have one. */
+        /** Returns the number of mounted virtual threads. */
         long mounted();
     }
 
     private static final long TICK = TimeUnit.MILLISECONDS.toNanos(10);
-    /** Every so many ticks it looks at each call and at the memory. */
+    /** The number of ticks between checks of each call and of the memory. */
     private static final int THOROUGH = 10;
-    /** So many ticks without any progress are a stall. */
+    /** The number of ticks without progress that count as a stall. */
     private static final int STALLED = 2;
-    /** So many ticks with plugins that hold more threads than usual are worth a warning. */
+    /** The number of ticks with plugins that occupy more carriers than usual before a warning. */
     private static final int HELD = 20;
-    /** So many ticks without anybody waiting let the scheduler go back. */
+    /** The number of ticks without waiting threads before the parallelism is restored. */
     private static final int QUIET = 200;
 
     private final Calls calls;
@@ -48,7 +49,7 @@ final class Watchdog {
     private volatile boolean asleep;
     private volatile boolean stopped;
 
-    // Only the thread of the watchdog uses these.
+    // Used by the watchdog's thread only.
     private int ticks;
     private long seen;
     private int still;
@@ -73,7 +74,7 @@ final class Watchdog {
         LockSupport.unpark(thread);
     }
 
-    /** Tells that there is a request to watch over. */
+    /** Starts watching because there is a request. */
     void watch() {
         if (asleep) {
             asleep = false;
@@ -94,12 +95,12 @@ final class Watchdog {
             try {
                 tick();
             } catch (Error e) {
-                // Memory is short, or was when a class was needed: the next look may succeed.
+                // Memory is short, or was when a class was needed: the next tick may succeed.
             }
         }
     }
 
-    /** Looks once. */
+    /** Checks once. */
     void tick() {
         if (++ticks % THOROUGH == 0) {
             calls.observe();

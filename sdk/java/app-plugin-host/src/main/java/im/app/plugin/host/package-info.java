@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The program in which the server runs plugins in Java. */
+/** The program in which the server runs Java plugins. */
 package im.app.plugin.host;

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** A pipe within the process that, like one of the system, is not disturbed by interrupts. */
+/** An in-process pipe that, like a pipe of the system, is not affected by interrupts. */
 final class BytePipe {
     private final byte[] buffer;
     private final Object lock = new Object();
@@ -79,7 +79,7 @@ final class BytePipe {
         }
     };
 
-    /** Waits for a change, whatever interrupts it. */
+    /** Waits for a change, ignoring interrupts. */
     private void await() {
         try {
             lock.wait();

@@ -173,7 +173,7 @@ class HostTest {
         try {
             call("release");
         } catch (HostError | IllegalStateException e) {
-            // The plugin is unloaded already, or the host has ended.
+            // The plugin was unloaded before, or the host has ended.
         }
         server.close();
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Classes and objects of Java, as a plugin in another language uses them. */
+/** Tests Java classes and objects as used by a plugin in another language. */
 class JavaObjectsTest {
     private static final int OWNER = 5;
 
@@ -29,7 +29,7 @@ class JavaObjectsTest {
 
     record Function(int number) {}
 
-    /** What the code of Java threw. */
+    /** An exception of Java code. */
     static final class Thrown extends RuntimeException {
         private static final long serialVersionUID = 1L;
         final transient Object value;
@@ -399,7 +399,7 @@ class JavaObjectsTest {
         Thrown t = assertThrows(Thrown.class, () -> invoke(stream, "findFirst"));
         assertEquals("java.lang.UnsupportedOperationException: the plugin's object for java.util.Iterator has no function next", t.getMessage());
         assertEquals(List.of("hasNext", "next"), called);
-        // A default method that the object lacks is that of the interface.
+        // A default method that the object does not have is that of the interface.
         Object other = invoke(spliterators, "spliteratorUnknownSize(java.util.Iterator,int)", new Function(2), 0);
         called.clear();
         assertThrows(Thrown.class, () -> invoke(other, "forEachRemaining", new Function(3)));

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The host as a process of its own, with pipes on the descriptors 3 and 4. */
+/** Tests the host as a separate process, with pipes on the descriptors 3 and 4. */
 class ProcessTest {
     private static final String PLUGIN =
             """
@@ -171,7 +171,8 @@ class ProcessTest {
 
     @Test
     void callsGoOnWhilePluginsHoldAllProcessors() {
-        // On Java 21 to 23 the scheduler cannot be changed, so there are enough processors for one more call there.
+        // On Java 21 to 23 the scheduler cannot be configured, so there are enough processors for
+        // one more call there.
         int spinning = Runtime.version().feature() < 24 ? 1 : 4;
         List<TestServer.Sent> spins = new ArrayList<>();
         for (int i = 0; i < spinning; i++) {

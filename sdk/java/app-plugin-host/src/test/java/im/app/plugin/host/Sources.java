@@ -25,14 +25,14 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
-/** Makes classes and jars of source text, so that tests show the plugins that they load. */
+/** Builds classes and jars from source text, so that tests show the plugins that they load. */
 public final class Sources {
     private static final Pattern PACKAGE = Pattern.compile("package\\s+([\\w.]+)\\s*;");
     private static final Pattern TYPE = Pattern.compile("(?:class|interface|enum|record)\\s+(\\w+)");
 
     private Sources() {}
 
-    /** Compiles source texts, each with one type at the top, and returns the classes by their names. */
+    /** Compiles source texts, each with one top-level type, and returns the classes by name. */
     public static Map<String, byte[]> compile(String... sources) {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         Map<String, ByteArrayOutputStream> classes = new LinkedHashMap<>();

@@ -30,9 +30,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** The other end of the pipes: sends requests, takes logs, and answers what plugins ask. */
+/**
+ * The server's end of the pipes: sends requests, receives logs, and responds to requests of
+ * plugins.
+ */
 final class TestServer implements AutoCloseable {
-    /** Long enough for the slowest machine; nothing waits that long when all is well. */
+    /** A limit for the slowest machine; passing tests never wait that long. */
     static final long PATIENCE = 60;
 
     /** An ERROR frame. */
@@ -60,7 +63,7 @@ final class TestServer implements AutoCloseable {
 
     record LoadedExtension(int number, String className, List<String> points, List<Integer> methods, String endpoints) {}
 
-    /** Answers a request of a plugin. */
+    /** Responds to a request of a plugin. */
     interface Answer {
         void write(int what, In in, Out out);
     }
@@ -73,9 +76,9 @@ final class TestServer implements AutoCloseable {
     final CompletableFuture<Void> ended = new CompletableFuture<>();
     volatile Answer answer = (what, in, out) -> {};
 
-    /** The requests in which plugins asked something, 0 for none. */
+    /** The requests during which plugins sent requests to the server, 0 for none. */
     final Queue<Long> askedFor = new ConcurrentLinkedQueue<>();
-    /** Answers FUNCTION frames. */
+    /** Responds to FUNCTION frames. */
     volatile Answer functions = (module, in, out) -> {};
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, CompletableFuture<In>> pending = new ConcurrentHashMap<>();
@@ -83,7 +86,7 @@ final class TestServer implements AutoCloseable {
     private final OutputStream toHost;
     private final Runnable closing;
 
-    /** Talks to a host in this process. */
+    /** Connects to a host in this process. */
     static TestServer embedded() {
         BytePipe there = new BytePipe(64 << 10);
         BytePipe back = new BytePipe(64 << 10);
@@ -175,7 +178,7 @@ final class TestServer implements AutoCloseable {
         }
     }
 
-    /** A request on its way. */
+    /** A pending request. */
     record Sent(long id, CompletableFuture<In> result) {
         In get() {
             return await(result);
@@ -290,7 +293,7 @@ final class TestServer implements AutoCloseable {
         throw new IllegalArgumentException(name);
     }
 
-    /** Takes lines of the log until one contains a text. */
+    /** Removes lines of the log until one contains a text. */
     Line line(String text) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE);
         try {
@@ -312,7 +315,7 @@ final class TestServer implements AutoCloseable {
         try {
             toHost.close();
         } catch (IOException e) {
-            // It is closed one way or the other.
+            // It is closed in any case.
         }
     }
 }

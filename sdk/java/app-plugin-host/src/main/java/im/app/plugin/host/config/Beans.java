@@ -13,11 +13,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Makes records and beans. */
+/** Creates records and beans. */
 final class Beans {
     private Beans() {}
 
-    /** A property as it is configured: its name there and its value. */
+    /** A configured property: its name in the configuration and its value. */
     private record Given(String name, Object value) {}
 
     static Object make(Class<?> type, String path, Object value, Object current) {
@@ -114,7 +114,7 @@ final class Beans {
         });
     }
 
-    /** A bean that is there already is filled; everything else is made anew. */
+    /** An existing bean is filled; everything else is created. */
     private static Object nested(Type type, Object current) {
         return current != null && Binder.raw(type).isInstance(current) && !current.getClass().isRecord() ? current : null;
     }

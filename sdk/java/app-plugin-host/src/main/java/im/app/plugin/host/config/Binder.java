@@ -23,27 +23,28 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Makes objects of properties: records by their constructors, beans by their setters and fields, where what is not set
- * keeps its initial value. Names are compared without regard to case, {@code -} and {@code _}.
+ * Binds properties to objects: to records by their constructors, to beans by their setters and
+ * fields, where missing properties keep their initial values. Names are compared ignoring case,
+ * {@code -} and {@code _}.
  */
 public final class Binder {
     private Binder() {}
 
     /**
-     * Makes an object.
+     * Creates an object from properties.
      *
-     * @param type a record, or a class with a constructor without arguments
+     * @param type a record, or a class with a constructor without parameters
      * @param prefix the name of the properties, for messages
      * @param values the properties below the prefix: nested maps and lists of plain values
      * @param <T> its type
      * @return the object
-     * @throws IllegalArgumentException with the full name of the property that does not fit
+     * @throws IllegalArgumentException with the full name of the invalid property
      */
     public static <T> T bind(Class<T> type, String prefix, Map<String, Object> values) {
         return type.cast(Beans.make(type, prefix, values, null));
     }
 
-    /** What remains of a name when two names are compared. */
+    /** Returns the form of a name for comparisons. */
     static String canonical(String name) {
         StringBuilder out = new StringBuilder(name.length());
         for (int i = 0; i < name.length(); i++) {
@@ -76,12 +77,12 @@ public final class Binder {
     }
 
     /**
-     * Makes a value of what is configured.
+     * Converts a configured value.
      *
-     * @param type the type that is wanted
+     * @param type the target type
      * @param path the name of the property
-     * @param value what is configured, not null
-     * @param current the value so far, whose defaults are kept if it is a bean; it may be null
+     * @param value the configured value, not null
+     * @param current the current value, whose defaults are kept if it is a bean; may be null
      */
     static Object convert(Type type, String path, Object value, Object current) {
         Class<?> c = raw(type);
@@ -142,7 +143,7 @@ public final class Binder {
         return out;
     }
 
-    /** A list whose items were given one by one, by their numbers, as environment variables give them. */
+    /** Converts a list whose items are configured by index, as in environment variables. */
     private static List<Object> indexed(String path, Map<?, ?> values) {
         Object[] out = new Object[values.size()];
         for (Map.Entry<?, ?> e : values.entrySet()) {
@@ -183,7 +184,7 @@ public final class Binder {
         return out;
     }
 
-    /** What a record gets for a component that is not configured. */
+    /** Returns the value of a record component that is not configured. */
     static Object absent(Type type, String path) {
         Class<?> c = raw(type);
         if (c.isPrimitive()) {

@@ -25,9 +25,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Makes values that are written as one word or number. */
+/** Converts values that are written as one word or number. */
 final class Scalars {
-    /** What is returned for types that are not written that way. */
+    /** The result for types that are not written that way. */
     static final Object UNKNOWN = new Object();
 
     private static final Pattern DURATION = Pattern.compile("(-?\\d+(?:\\.\\d+)?)\\s*([a-zµ]*)", Pattern.CASE_INSENSITIVE);
@@ -152,7 +152,7 @@ final class Scalars {
                 return Duration.ofSeconds(parts[0].longValueExact(), parts[1].longValue());
             }
         } catch (DateTimeParseException | ArithmeticException e) {
-            // It is said below.
+            // Reported below.
         }
         throw Binder.wrong(path, "not a duration, such as 90s, 500ms or PT2.5S", value);
     }
@@ -181,7 +181,7 @@ final class Scalars {
         return viaText(type, path, s);
     }
 
-    /** Uses what a class itself offers to make an instance of a text, as many classes of Java do. */
+    /** Uses a class's own factory method or constructor for texts, which many Java classes have. */
     private static Object viaText(Class<?> type, String path, String s) {
         try {
             for (String name : new String[] {"valueOf", "of", "parse", "fromString", "forName"}) {

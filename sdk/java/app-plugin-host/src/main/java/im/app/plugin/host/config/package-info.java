@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Fills objects of plugins with the properties of the server. */
+/** Binds the server's properties to objects of plugins. */
 package im.app.plugin.host.config;

@@ -4,14 +4,17 @@ package im.app.plugin.host.guard;
 
 import im.app.plugin.host.log.Redirect;
 
-/** Keeps plugins from ending the server where the administrator does not want that, and tells who ends the process. */
+/**
+ * Prevents plugins from ending the server unless the administrator permits it, and reports which
+ * plugin ends the process.
+ */
 public final class Exits {
     private static final boolean REFUSED = Boolean.getBoolean("app.plugin.host.refuse-exit");
 
     private Exits() {}
 
     /**
-     * Is called in the place of {@link System#exit} by plugins.
+     * Called by plugins instead of {@link System#exit}.
      *
      * @param status the status
      * @throws SecurityException if plugins may not end the server
@@ -22,7 +25,7 @@ public final class Exits {
     }
 
     /**
-     * Is called in the place of {@link Runtime#exit} by plugins.
+     * Called by plugins instead of {@link Runtime#exit}.
      *
      * @param runtime the runtime
      * @param status the status
@@ -34,7 +37,7 @@ public final class Exits {
     }
 
     /**
-     * Is called in the place of {@link Runtime#halt} by plugins.
+     * Called by plugins instead of {@link Runtime#halt}.
      *
      * @param runtime the runtime
      * @param status the status

@@ -2,18 +2,18 @@
 
 package im.app.plugin.host.guard;
 
-/** Keeps plugins from locking instances that anybody may share with them without knowing. */
+/** Prevents plugins from locking instances that may be shared with other code unknowingly. */
 public final class Monitors {
     private Monitors() {}
 
     /**
-     * Is called before each {@code synchronized} block of a plugin.
+     * Called before each {@code synchronized} block of a plugin.
      *
-     * @param lock what the block is about to lock
+     * @param lock the object to lock
      * @throws IllegalMonitorStateException if it is an instance of a primitive wrapper class
      */
     public static void check(Object lock) {
-        // All wrapper classes are final, so each comparison is of two pointers.
+        // All wrapper classes are final, so each comparison is one of two pointers.
         if (lock instanceof Integer || lock instanceof Long || lock instanceof Boolean || lock instanceof Character
                 || lock instanceof Byte || lock instanceof Short || lock instanceof Double || lock instanceof Float) {
             throw new IllegalMonitorStateException("synchronized on an instance of " + lock.getClass().getName()

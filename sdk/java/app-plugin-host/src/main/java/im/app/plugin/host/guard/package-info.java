@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What the rewritten code of plugins calls; of the host's packages only this one can be seen by plugins. */
+/** What rewritten code of plugins calls; plugins can access no other package of the host. */
 package im.app.plugin.host.guard;

@@ -4,14 +4,15 @@ package im.app.plugin.host.log;
 
 import im.app.plugin.host.load.PluginLoader;
 
-/** Finds out which plugin runs. */
+/** Determines which plugin is running. */
 public final class Callers {
     private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private Callers() {}
 
     /**
-     * Finds the plugin that the current thread works for: by its context loader, or else by the classes on its stack.
+     * Returns the plugin that the current thread works for: by its context loader, or else by the
+     * classes on its stack.
      *
      * @return the loader of the plugin, null if there is none
      */
@@ -32,7 +33,7 @@ public final class Callers {
     }
 
     /**
-     * Finds the plugin that the current thread works for.
+     * Returns the plugin that the current thread works for.
      *
      * @return the number of the plugin, 0 if there is none
      */

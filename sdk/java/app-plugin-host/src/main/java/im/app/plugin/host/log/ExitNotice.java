@@ -3,8 +3,8 @@
 package im.app.plugin.host.log;
 
 /**
- * Remembers with which status, and by which plugin, the process is being ended. The virtual machine does not tell that to
- * its shutdown hooks, but it writes it to its own log just before.
+ * Records the status with which, and the plugin by which, the process is being ended. The virtual
+ * machine does not pass them to shutdown hooks, but logs them just before.
  */
 public final class ExitNotice {
     private static volatile int status;
@@ -18,18 +18,18 @@ public final class ExitNotice {
     }
 
     /**
-     * Tells the status.
+     * Returns the status.
      *
-     * @return the status; it is 0 if it could not be learned
+     * @return the status; 0 if unknown
      */
     public static int status() {
         return status;
     }
 
     /**
-     * Tells who it was.
+     * Returns the plugin.
      *
-     * @return the number of the plugin, 0 if it could not be learned
+     * @return the number of the plugin, 0 if unknown
      */
     public static int module() {
         return module;

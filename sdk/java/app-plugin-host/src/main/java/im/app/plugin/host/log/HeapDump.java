@@ -7,21 +7,25 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 
 /**
- * Writes down what is in the heap of a process that ends because it is full, so that the server can find out whose it is: the
- * thread that needs memory when there is none left is not always that of the plugin which holds it.
+ * Writes a heap dump of a process that ends because its heap is full, so that the server can
+ * determine which plugin retains the memory: the thread that fails to allocate is not always one of
+ * that plugin.
  */
 final class HeapDump {
-    /** Where the server looks for it; null if it does not. */
+    /** The file in which the server expects it; null if it does not. */
     private static final String FILE = System.getProperty("app.plugin.host.heap-dump");
 
-    /** A larger heap takes too long to write and to read. */
+    /** The maximum heap size for a dump: a larger one takes too long to write and to read. */
     private static final long LARGEST = 512L << 20;
 
     private static volatile HotSpotDiagnosticMXBean bean;
 
     private HeapDump() {}
 
-    /** Gets what is needed to write, while there is memory: also all code that is run then has been run once, in vain. */
+    /**
+     * Allocates what writing needs while there is memory, and runs all code of it once without
+     * effect.
+     */
     static void prepare() {
         if (FILE != null && Runtime.getRuntime().maxMemory() <= LARGEST) {
             bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
@@ -29,7 +33,7 @@ final class HeapDump {
         }
     }
 
-    /** Writes what is alive. */
+    /** Writes the live objects. */
     static void write() {
         write(FILE);
     }

@@ -11,9 +11,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Cuts what plugins print into lines. Each plugin has an unfinished line of its own. */
+/** Splits the output of plugins into lines. Each plugin has its own unfinished line. */
 public final class LineStream extends OutputStream {
-    /** A line that gets longer than this is cut. */
+    /** The maximum length of a line; longer ones are split. */
     private static final int LONGEST = 16 << 10;
 
     private final Log log;
@@ -29,15 +29,16 @@ public final class LineStream extends OutputStream {
     }
 
     /**
-     * Makes a stream whose lines go to the log.
+     * Returns a stream whose lines are logged.
      *
      * @param log the log
      * @param level the level of the lines
-     * @param name what the log has as the name of their logger
+     * @param name the logger name of the lines
      * @return the stream
      */
     public static PrintStream printing(Log log, int level, String name) {
-        // A subclass locks with a monitor, which bears a stack that overflows while it waits; see ShortLock.
+        // A subclass of PrintStream locks with a monitor, which tolerates a stack overflow while
+        // waiting; see ShortLock.
         return new PrintStream(new LineStream(log, level, name), false, StandardCharsets.UTF_8) {};
     }
 
@@ -52,12 +53,12 @@ public final class LineStream extends OutputStream {
         int module = Callers.module();
         String lines = take(module, b, from, n);
         if (lines != null) {
-            // The lock is not held here: the log may wait for the server.
+            // The lock is not held here, because the log may wait for the server.
             lines.lines().filter(l -> !l.isBlank()).forEach(l -> log.write(module, level, name, l, null));
         }
     }
 
-    /** Writes what a plugin has begun to print, for plugins that ask for that. */
+    /** Writes the unfinished line of a plugin that calls flush. */
     @Override
     public void flush() {
         StackRoom.ensure();
@@ -74,7 +75,7 @@ public final class LineStream extends OutputStream {
         }
     }
 
-    /** Adds bytes to the line of a plugin, and takes what is whole. */
+    /** Adds bytes to the line of a plugin, and removes and returns complete lines. */
     private String take(int module, byte[] b, int from, int n) {
         lock.lock();
         try {

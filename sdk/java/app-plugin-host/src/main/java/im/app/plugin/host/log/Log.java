@@ -5,23 +5,23 @@ package im.app.plugin.host.log;
 /** The log of the server. */
 @FunctionalInterface
 public interface Log {
-    /** Something failed. */
+    /** A failure. */
     int ERROR = 0;
-    /** Something is not as it should be. */
+    /** An abnormal condition. */
     int WARN = 1;
-    /** Something happened. */
+    /** A normal event. */
     int INFO = 2;
-    /** Something that only matters when an error is searched. */
+    /** Details for debugging. */
     int DEBUG = 3;
 
     /**
-     * Writes a line. It waits while more lines are on their way than the server can take.
+     * Writes a line. Waits while the server cannot accept more lines.
      *
      * @param module the plugin that writes, 0 if it is none
      * @param level one of the constants of this interface
-     * @param logger who writes, usually a class
-     * @param message what
-     * @param thrown what was thrown, or null
+     * @param logger the name of the logger, usually a class
+     * @param message the message
+     * @param thrown the exception, or null
      */
     void write(int module, int level, String logger, String message, Throwable thrown);
 }

@@ -10,13 +10,13 @@ import java.util.logging.SimpleFormatter;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Hands what plugins write with {@code java.util.logging} to the log of the server. */
+/** Passes what plugins log with {@code java.util.logging} to the log of the server. */
 public final class LoggingHandler extends Handler {
     private static final Pattern EXIT = Pattern.compile("Runtime\\.exit\\(\\) called with status: (-?\\d+)");
 
     private final Formatter formatter = new SimpleFormatter();
 
-    /** Is called by the logging of Java, by name. */
+    /** Called by java.util.logging, by name. */
     public LoggingHandler() {
         setLevel(Level.ALL);
     }
@@ -50,11 +50,11 @@ public final class LoggingHandler extends Handler {
 
     @Override
     public void flush() {
-        // Nothing is kept back.
+        // Nothing is buffered.
     }
 
     @Override
     public void close() {
-        // There is nothing to close: the log is the host's.
+        // Nothing to close: the host owns the log.
     }
 }

@@ -9,13 +9,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.logging.LogManager;
 
 /**
- * Lets {@code java.util.logging} write to the log of the server. The logging of Java makes an instance when it is used
- * for the first time, so that plugins which do not use it do not pay for it.
+ * Configures {@code java.util.logging} to write to the log of the server. The library creates an
+ * instance on first use, so that plugins that do not use it have no cost.
  */
 public final class LoggingSetup {
-    /** Is called by the logging of Java, by name. */
+    /** Called by java.util.logging, by name. */
     public LoggingSetup() {
-        // The host learns by the level of java.lang.Runtime with which status a plugin ends the process.
+        // The level of java.lang.Runtime makes the virtual machine log the status with which a
+        // plugin ends the process.
         String properties = "handlers=" + LoggingHandler.class.getName() + "\n.level=INFO\njava.lang.Runtime.level=FINE\n";
         try {
             LogManager.getLogManager().readConfiguration(new ByteArrayInputStream(properties.getBytes(StandardCharsets.ISO_8859_1)));

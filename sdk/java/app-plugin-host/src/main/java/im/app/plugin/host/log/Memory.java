@@ -10,36 +10,46 @@ import java.lang.management.ManagementFactory;
 import java.util.List;
 
 /**
- * Tells whether the process is out of memory. An {@link OutOfMemoryError} alone does not say that: a plugin may ask for an
- * array that is larger than any, throw one itself, or have let go of everything by the time it is caught.
+ * Determines whether the process is out of memory. An {@link OutOfMemoryError} is not sufficient: a
+ * plugin may allocate an array that exceeds every limit, throw the error itself, or have released
+ * everything by the time it is caught.
  */
 public final class Memory {
-    /** With a quarter of the heap free nothing is short. */
+    /** If at least this fraction of the heap (1/n) is free, memory is not short. */
     private static final int PLENTY = 4;
 
-    /** With less than a twentieth of the heap free after a collection, part of which the collector needs, little goes on. */
+    /**
+     * If less than this fraction of the heap (1/n) is free after a collection, part of which the
+     * collector needs, the process can hardly continue.
+     */
     private static final int LITTLE = 20;
 
-    /** When this part of the time was spent on collections and less than an eighth of the heap is free, nothing else goes on. */
+    /**
+     * If this part of the time was spent on collections and less than an eighth of the heap is
+     * free, the process makes no progress.
+     */
     private static final double MOST = 0.9;
 
     private static final int SCARCE = 8;
 
-    /** How long collections must have gone on like that, in nanoseconds. */
+    /** How long collections must have continued like that, in nanoseconds. */
     private static final long LONG = 2_000_000_000L;
 
-    /** What is given back in parts when the process ends for want of memory, so that it can say why. */
+    /**
+     * Memory that is released in parts when the process ends for lack of memory, so that it can
+     * report the reason.
+     */
     private static final int RESERVED = 1 << 20;
 
     private static final int PARTS = 16;
 
-    /** So many classes must have room. */
+    /** The number of classes that must fit. */
     private static final int PROBES = 8;
 
-    /** How long the outcome of a look is good for, in nanoseconds. */
+    /** How long a result is valid, in nanoseconds. */
     private static final long FRESH = 500_000_000L;
 
-    /** A class to try with whether there is room for one more. It is read while there is. */
+    /** A class for testing whether another one fits. It is read while there is memory. */
     private static volatile byte[] probe;
 
     private static byte[][] reserve;
@@ -52,18 +62,18 @@ public final class Memory {
 
     private Memory() {}
 
-    /** Sets memory aside that the end of the process needs. */
+    /** Reserves memory that the end of the process needs. */
     static void reserve() {
         reserve = new byte[PARTS][(int) Math.min(RESERVED, Runtime.getRuntime().maxMemory() / 32) / PARTS];
         try (InputStream in = Memory.class.getResourceAsStream("ExitNotice.class")) {
             probe = in == null ? null : in.readAllBytes();
         } catch (IOException e) {
-            // Then only the heap counts.
+            // Then only the heap is checked.
         }
     }
 
     /**
-     * Gives a part of that memory back.
+     * Releases a part of that memory.
      *
      * @return whether there is more of it
      */
@@ -75,21 +85,21 @@ public final class Memory {
     }
 
     /**
-     * Notices a process that does little else than to collect garbage and hardly finds any: nobody is told by an error that there is
-     * too little memory then, and every call takes for ever. Used by one thread.
+     * Detects a process that spends nearly all time on garbage collections that free hardly
+     * anything: no error reports that, and every call takes forever. Used by one thread.
      */
     public static final class Thrashing {
         private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
         private long since = System.nanoTime();
         private long before = collecting();
 
-        /** Begins to look. */
+        /** Starts the detection. */
         public Thrashing() {}
 
         /**
-         * Looks, which must happen several times in a second.
+         * Checks; must be called several times per second.
          *
-         * @return whether the process cannot go on
+         * @return whether the process cannot continue
          */
         public boolean look() {
             long elapsed = System.nanoTime() - since;
@@ -103,7 +113,7 @@ public final class Memory {
             return busy && isShort(SCARCE);
         }
 
-        /** How long collections took, in milliseconds. */
+        /** Returns the time spent on collections, in milliseconds. */
         private long collecting() {
             long sum = 0;
             for (GarbageCollectorMXBean c : collectors) {
@@ -114,17 +124,17 @@ public final class Memory {
     }
 
     /**
-     * Reports whether so little memory is left that the process cannot go on.
+     * Returns whether so little memory is left that the process cannot continue.
      *
-     * @param e what was thrown
-     * @return false if there is enough, also if that needed a collection
+     * @param e the error
+     * @return false if there is enough, even if that required a collection
      */
     public static boolean exhausted(OutOfMemoryError e) {
         try {
             String message = e.getMessage();
             return look(message != null && (message.contains("etaspace") || message.contains("class space")));
         } catch (VirtualMachineError | LinkageError again) {
-            return true; // There is not even enough to find out.
+            return true; // Not even enough to determine it.
         }
     }
 
@@ -143,12 +153,15 @@ public final class Memory {
     }
 
     private static boolean isShort(int part) {
-        // The heap has what the collector could make of it, which can be less than the most that it may have.
+        // The heap is as large as the collector could make it, which can be less than its maximum.
         Runtime r = Runtime.getRuntime();
         return r.freeMemory() < r.totalMemory() / part;
     }
 
-    /** The room for classes can be used up long before as much is in use as there may be, so that only trying tells. */
+    /**
+     * The memory for classes can be exhausted long before its usage reaches the limit, so only an
+     * attempt is conclusive.
+     */
     private static boolean hasRoomForClasses() {
         byte[] code = probe;
         if (code == null) {

@@ -7,11 +7,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Ends the process when there is no memory left. A thread that is there from the beginning does that: a virtual thread that
- * waits, be it for the server to take a frame, may never run again without room for classes.
+ * Ends the process when there is no memory left. A thread that exists from the start does that: a
+ * waiting virtual thread, for example one that sends a frame, may never run again without memory
+ * for classes.
  */
 public final class NoMemory {
-    /** The status of the process. */
+    /** The exit status of the process. */
     private static final int STATUS = 3;
 
     private record Cause(Throwable thrown, int module) {}
@@ -24,7 +25,7 @@ public final class NoMemory {
     private NoMemory() {}
 
     /**
-     * Sets aside what the end needs, while there is memory.
+     * Reserves what the end needs, while there is memory.
      *
      * @param to the error stream of the process itself
      */
@@ -32,15 +33,15 @@ public final class NoMemory {
         error = to;
         Memory.reserve();
         HeapDump.prepare();
-        Callers.module(); // Its classes may have no room later.
+        Callers.module(); // Its classes may not fit later.
         new Cause(null, 0);
         thread = Thread.ofPlatform().name("no memory").daemon().start(NoMemory::run);
     }
 
     /**
-     * Ends the process and does not return. The first cause counts.
+     * Ends the process and does not return. Only the first call has an effect.
      *
-     * @param e what was thrown
+     * @param e the exception
      */
     public static void end(Throwable e) {
         Thread t = thread;
@@ -49,14 +50,14 @@ public final class NoMemory {
         }
         for (boolean more = true; more && CAUSE.get() == null; ) {
             try {
-                more = Memory.release(); // Whoever fills the heap may be faster.
+                more = Memory.release(); // Another thread that fills the heap may be faster.
                 CAUSE.compareAndSet(null, new Cause(e, Callers.module()));
             } catch (Throwable again) {
-                // Without room for classes it need not be an OutOfMemoryError.
+                // Without memory for classes it may be another error than OutOfMemoryError.
             }
         }
         if (CAUSE.get() == null) {
-            Runtime.getRuntime().halt(STATUS); // The status says it as well.
+            Runtime.getRuntime().halt(STATUS); // The status reports it, too.
         }
         while (true) {
             LockSupport.unpark(t);

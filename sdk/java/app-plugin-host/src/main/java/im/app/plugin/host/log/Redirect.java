@@ -6,7 +6,10 @@ import im.app.plugin.host.Errors;
 import java.io.PrintStream;
 import java.util.function.BiConsumer;
 
-/** Sends everything that plugins write in the usual ways of Java to the log of the server. It is for the whole process. */
+/**
+ * Redirects everything that plugins write with the usual means of Java to the log of the server. It
+ * affects the whole process.
+ */
 public final class Redirect {
     private static volatile Log log = (module, level, logger, message, thrown) -> {};
 
@@ -15,11 +18,11 @@ public final class Redirect {
     private Redirect() {}
 
     /**
-     * Begins.
+     * Installs the redirection.
      *
      * @param to the log
-     * @param ends is told which plugin is about to end the process, and how
-     * @param uncaught is told of which plugin an exception ended a thread, and how
+     * @param ends called with the plugin that is about to end the process, and how
+     * @param uncaught called with the plugin of a thread that an exception ended, and how
      */
     public static void install(Log to, BiConsumer<Integer, String> ends, BiConsumer<Integer, String> uncaught) {
         log = to;
@@ -43,9 +46,9 @@ public final class Redirect {
     }
 
     /**
-     * Tells the server that the plugin which the current thread works for is about to end the process.
+     * Notifies the server that the plugin of the current thread is about to end the process.
      *
-     * @param how what it does
+     * @param how how it does so
      */
     public static void ending(String how) {
         ending(Callers.module(), how);

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 
-/** Which values of the other language can be which types of Java, how well, and the conversion. */
+/** Converts values of the other language to Java types, and determines the cost of a conversion. */
 final class Conversions {
     /** A list of the other language. */
     record ListValue(List<Object> items) {}
@@ -26,7 +26,7 @@ final class Conversions {
     /** A function of the other language. */
     record FunctionValue(int number) {}
 
-    /** Makes an instance of an interface that calls a function. */
+    /** Creates an instance of an interface that calls a function. */
     interface Proxies {
         Object proxy(FunctionValue function, Class<?> type);
     }
@@ -36,7 +36,7 @@ final class Conversions {
 
     private Conversions() {}
 
-    /** Tells how far a value is from a type, {@link #NO} if it cannot be one. */
+    /** Returns the distance of a value from a type, {@link #NO} if it cannot be converted. */
     static int cost(Object v, Class<?> t) {
         return switch (v) {
             case null -> t.isPrimitive() ? NO : t == String.class ? 1 : t.isArray() ? 3 : 2;
@@ -152,7 +152,7 @@ final class Conversions {
         return functional(t) ? 1 : 3;
     }
 
-    /** Reports whether an interface has one abstract method. */
+    /** Returns whether an interface has one abstract method. */
     static boolean functional(Class<?> t) {
         int n = 0;
         for (Method m : t.getMethods()) {
@@ -189,7 +189,7 @@ final class Conversions {
         return Math.min(n, 9);
     }
 
-    /** Makes a value of a type that it can be. */
+    /** Converts a value to a type that permits it. */
     static Object convert(Object v, Class<?> t, Proxies proxies) {
         return switch (v) {
             case null -> null;

@@ -2,23 +2,25 @@
 
 package im.app.plugin.host.object;
 
-/** What a function of another language threw. */
+/** An exception of a function in another language. */
 public final class FunctionException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /** The stack in the other language. */
     private final String stack;
-    /** Whose the function is, and the number of what it threw; null and 0 if it is not known by a number. */
+    /**
+     * The owner of the function, and the number of the exception; null and 0 if it has no number.
+     */
     private final transient Owner owner;
 
     private final int number;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what the function threw, as text
-     * @param stack where, as text; it may be empty
-     * @param cause what Java threw before, or null
+     * @param message the exception as text
+     * @param stack its stack as text; may be empty
+     * @param cause the Java exception that caused it, or null
      */
     FunctionException(String message, String stack, Throwable cause) {
         super(message, cause);
@@ -27,7 +29,10 @@ public final class FunctionException extends RuntimeException {
         number = 0;
     }
 
-    /** Makes one for something that the other language knows by a number, which it may forget when this is collected. */
+    /**
+     * Creates the exception for a value that the other language knows by a number, which it may
+     * forget when this object is collected.
+     */
     FunctionException(String message, String stack, Owner owner, int number) {
         super(message);
         this.stack = stack;
@@ -36,15 +41,15 @@ public final class FunctionException extends RuntimeException {
         owner.add(this, number);
     }
 
-    /** Tells the number of what a function of an owner threw, null if there is none. */
+    /** Returns the number of an exception of an owner's function, null if there is none. */
     Integer number(Owner of) {
         return owner == of ? number : null;
     }
 
     /**
-     * Tells where the function was.
+     * Returns the stack in the other language.
      *
-     * @return the stack in the other language, or an empty text
+     * @return the stack, or an empty text
      */
     public String functionStack() {
         return stack;

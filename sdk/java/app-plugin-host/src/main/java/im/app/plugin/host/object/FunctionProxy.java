@@ -11,15 +11,15 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 
-/** Lets a function of another language be an interface of Java. */
+/** Implements a Java interface by a function of another language. */
 final class FunctionProxy implements InvocationHandler {
-    /** The outcome of a call of an object that has no function with the name of the method. */
+    /** The outcome of calling an object without a function with the name of the method. */
     private static final int ABSENT = 2;
 
     private final JavaObjects objects;
     private final Owner owner;
     private final int function;
-    /** Whether the interface has one abstract method, so that its default methods are its own. */
+    /** Whether the interface has one abstract method, so that its default methods are used. */
     private final boolean functional;
 
     private FunctionProxy(JavaObjects objects, Owner owner, int function, boolean functional) {
@@ -39,7 +39,7 @@ final class FunctionProxy implements InvocationHandler {
         return proxy;
     }
 
-    /** Tells the function behind an object of its owner, null if there is none. */
+    /** Returns the function of an object of its owner, null if there is none. */
     static Integer function(Object o, Owner owner) {
         return Proxy.isProxyClass(o.getClass()) && Proxy.getInvocationHandler(o) instanceof FunctionProxy p && p.owner == owner ? p.function : null;
     }

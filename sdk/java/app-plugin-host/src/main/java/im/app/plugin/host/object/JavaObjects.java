@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 
-/** Carries out what plugins of other languages do with classes and objects of Java. */
+/** Executes the operations of plugins in other languages on Java classes and objects. */
 public final class JavaObjects {
     private static final Map<String, Class<?>> PRIMITIVES = Map.of(
             "boolean", boolean.class, "byte", byte.class, "char", char.class, "short", short.class, "int", int.class,
@@ -31,14 +31,17 @@ public final class JavaObjects {
     private final BiFunction<Integer, Out, In> ask;
     private final Tell tell;
     private final Map<Integer, Owner> owners = new ConcurrentHashMap<>();
-    /** The request on whose thread an object is used, so that the server knows who waits for a function. */
+    /**
+     * The request on whose thread an object is used, so that the server knows which request waits
+     * for a function.
+     */
     private final ThreadLocal<Long> during = new ThreadLocal<>();
 
-    /** Sends a frame that nobody answers. */
+    /** Sends a frame without response. */
     @FunctionalInterface
     public interface Tell {
         /**
-         * Sends it.
+         * Sends the frame.
          *
          * @param kind its kind
          * @param body its body
@@ -47,10 +50,10 @@ public final class JavaObjects {
     }
 
     /**
-     * Makes the objects of a host.
+     * Creates the objects of a host.
      *
-     * @param classes has the classes that can be used
-     * @param ask sends a request to the server and waits for its answer
+     * @param classes loads the classes that can be used
+     * @param ask sends a request to the server and waits for its response
      * @param tell sends a frame to the server
      */
     public JavaObjects(ClassLoader classes, BiFunction<Integer, Out, In> ask, Tell tell) {
@@ -59,7 +62,7 @@ public final class JavaObjects {
         this.tell = tell;
     }
 
-    /** What is thrown by the code of Java that was called. */
+    /** An exception of the called Java code. */
     private static final class Thrown extends Exception {
         private static final long serialVersionUID = 1L;
 
@@ -69,12 +72,12 @@ public final class JavaObjects {
     }
 
     /**
-     * Carries out an OBJECT request.
+     * Executes an OBJECT request.
      *
      * @param id the number of the request
      * @param in its body
-     * @param out gets the body of the result
-     * @throws RefusedException if it cannot be carried out
+     * @param out receives the body of the result
+     * @throws RefusedException if it cannot be executed
      */
     public void handle(long id, In in, Out out) throws RefusedException {
         Owner owner = owners.computeIfAbsent(in.number(), Owner::new);
@@ -189,7 +192,10 @@ public final class JavaObjects {
         Values.write(out, call(() -> ((Constructor<?>) choice.executable()).newInstance(choice.arguments())), owner);
     }
 
-    /** Reports whether a value of the other language itself becomes an array, or an instance of an interface. */
+    /**
+     * Returns whether a value of the other language itself is converted to an array, or to an
+     * instance of an interface.
+     */
     private static boolean made(Class<?> type, Object v) {
         if (type.isArray()) {
             return v instanceof Conversions.ListValue || v instanceof byte[];
@@ -331,12 +337,12 @@ public final class JavaObjects {
         }
     }
 
-    /** Tells how many objects the owners hold. */
+    /** Returns the number of objects that the owners hold. */
     public int handles() {
         return owners.values().stream().mapToInt(Owner::size).sum();
     }
 
-    /** Tells how many functions of the owners are in use, or may be. */
+    /** Returns the number of functions of the owners that are, or may be, in use. */
     public int functions() {
         owners.values().forEach(this::releaseFunctions);
         return owners.values().stream().mapToInt(Owner::functions).sum();

@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The public members of a class that anybody may use. They are searched once. */
+/** The accessible public members of a class. They are collected once. */
 final class Members {
     private static final AtomicInteger NUMBERS = new AtomicInteger();
     private static final ClassValue<Members> ALL = new ClassValue<>() {
@@ -76,7 +76,7 @@ final class Members {
         }
     }
 
-    /** Reports whether members of a class can be called from outside its package and its module. */
+    /** Returns whether members of a class can be called from outside its package and its module. */
     private static boolean usable(Class<?> c) {
         for (Class<?> outer = c; outer != null; outer = outer.getEnclosingClass()) {
             if (!Modifier.isPublic(outer.getModifiers())) {

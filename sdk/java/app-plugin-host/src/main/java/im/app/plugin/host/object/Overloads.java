@@ -10,21 +10,21 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Finds the method that fits arguments best. */
+/** Resolves overloaded methods. */
 final class Overloads {
-    /** A method with the arguments that it gets. */
+    /** A method with its converted arguments. */
     record Choice(Executable executable, Object[] arguments) {}
 
     private Overloads() {}
 
     /**
-     * Chooses one.
+     * Chooses the best match.
      *
-     * @param what how messages call it
+     * @param what the name for messages
      * @param all the methods with the name
-     * @param signature the types of the parameters with commas between, null to compare all
+     * @param signature the types of the parameters separated by commas, null to compare all
      * @param args the arguments
-     * @param proxies makes interfaces of functions
+     * @param proxies creates interfaces from functions
      */
     static Choice choose(String what, List<Executable> all, String signature, List<Object> args, Conversions.Proxies proxies) throws RefusedException {
         List<Executable> candidates = all;

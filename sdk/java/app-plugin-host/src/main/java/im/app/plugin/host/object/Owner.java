@@ -14,12 +14,12 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A plugin of another language, and what it holds here. */
+/** A plugin of another language, and the objects and functions that it holds here. */
 final class Owner {
     /** A class as itself, with its static members; an instance of {@link Class} is an object like others. */
     record StaticClass(Class<?> type) {}
 
-    /** Remembers the function behind a proxy when the proxy is gone. */
+    /** Keeps the number of a proxy's function after the proxy is collected. */
     private static final class ProxyReference extends WeakReference<Object> {
         final int function;
 
@@ -34,15 +34,15 @@ final class Owner {
     private final Map<Integer, Object> handles = new ConcurrentHashMap<>();
     private final Set<ProxyReference> proxies = ConcurrentHashMap.newKeySet();
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
-    /** The calls of functions that have not read their answers, by the order in which they began. */
+    /** The calls of functions that have not read their responses, in the order of their start. */
     private final TreeSet<Long> calls = new TreeSet<>();
     private final ArrayDeque<Release> releases = new ArrayDeque<>();
     private long begun;
     private volatile boolean gone;
 
     /**
-     * A release of a handle, and the last call of a function that had begun when it came. The answer of a call that
-     * was running then may name the handle, and be read only after the release was handled.
+     * A release of a handle, and the newest call of a function at that time. The response of a call
+     * that was running then may contain the handle, and be read only after the release.
      */
     private record Release(int handle, long call) {}
 
@@ -81,7 +81,7 @@ final class Owner {
         forget();
     }
 
-    /** Drops the released handles that no answer can name any more. */
+    /** Drops the released handles that no response can contain any more. */
     private void forget() {
         for (Release r = releases.peek(); r != null && (calls.isEmpty() || calls.first() > r.call); r = releases.peek()) {
             handles.remove(r.handle);
@@ -101,7 +101,7 @@ final class Owner {
         proxies.add(new ProxyReference(proxy, function, collected));
     }
 
-    /** Takes the functions whose proxies were collected since the last time. */
+    /** Returns the functions whose proxies were collected since the last time. */
     List<Integer> collectedFunctions() {
         List<Integer> out = new ArrayList<>();
         for (Object r = collected.poll(); r != null; r = collected.poll()) {

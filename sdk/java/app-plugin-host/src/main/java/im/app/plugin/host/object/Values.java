@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads and writes values with their tags. */
+/** Reads and writes values with tags. */
 final class Values {
     private static final int NULL = 0;
     private static final int FALSE = 1;
@@ -77,7 +77,7 @@ final class Values {
         return out;
     }
 
-    /** Writes a value: plain ones as they are, others as a new handle. */
+    /** Writes a value: plain ones by value, others as a new handle. */
     static void write(Out out, Object v, Owner owner) {
         switch (v) {
             case null -> out.u8(NULL);
@@ -148,7 +148,7 @@ final class Values {
         }
     }
 
-    /** Writes what is in an array, an iterable or a map. */
+    /** Writes the contents of an array, an iterable or a map. */
     static void copy(Out out, Object v, Owner owner) throws RefusedException {
         switch (v) {
             case byte[] b -> {

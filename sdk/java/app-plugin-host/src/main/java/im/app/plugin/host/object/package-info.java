@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Classes and objects of Java for plugins in other languages, which know them by handles. */
+/** Java classes and objects for plugins in other languages, which refer to them by handles. */
 package im.app.plugin.host.object;

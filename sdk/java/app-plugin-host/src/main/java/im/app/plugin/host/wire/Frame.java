@@ -3,62 +3,63 @@
 package im.app.plugin.host.wire;
 
 /**
- * A frame: its length in four bytes, its kind in one, the number of the request in eight, and a body.
+ * A frame: its length in four bytes, its kind in one, the number of the request in eight, and a
+ * body.
  *
  * @param kind one of the constants of this class
- * @param id the number of the request that it is, or answers, or cancels; 0 if it is neither
- * @param body what it says
+ * @param id the number of the request that it starts, responds to, or cancels; 0 if there is none
+ * @param body the body
  */
 public record Frame(int kind, long id, In body) {
-    /** The size of what is before the body. */
+    /** The size of the header before the body. */
     public static final int HEADER = 13;
 
-    /** The largest length of a frame, which counts everything but the length itself. */
+    /** The maximum length of a frame, which includes everything but the length itself. */
     public static final int LIMIT = 16 << 20;
 
-    /** The version of the protocol that this host speaks. */
+    /** The version of the protocol of this host. */
     public static final int VERSION = 3;
 
-    /** The server introduces itself. */
+    /** From the server: its introduction. */
     public static final int HELLO = 1;
-    /** The host answers to that. */
+    /** From the host: its response to HELLO. */
     public static final int READY = 2;
-    /** The server wants a plugin loaded. */
+    /** From the server: load a plugin. */
     public static final int LOAD = 3;
-    /** The server wants a plugin forgotten. */
+    /** From the server: unload a plugin. */
     public static final int UNLOAD = 4;
-    /** The server runs a hook of an extension. */
+    /** From the server: run a hook of an extension. */
     public static final int HOOK = 5;
-    /** The server calls a method of an extension. */
+    /** From the server: call a method of an extension. */
     public static final int CALL = 6;
-    /** A request went well. */
+    /** From both: the result of a request. */
     public static final int RESULT = 7;
-    /** A request failed. */
+    /** From both: the failure of a request. */
     public static final int ERROR = 8;
-    /** The server has lost interest in a request. */
+    /** From the server: cancel a request. */
     public static final int CANCEL = 9;
-    /** The server wants to know what all threads do. */
+    /** From the server: dump all threads. */
     public static final int DUMP = 10;
-    /** The server wants to know how much memory is used. */
+    /** From the server: report memory usage. */
     public static final int STATS = 11;
-    /** The server wants the host to end. */
+    /** From the server: end the process. */
     public static final int STOP = 12;
-    /** Something for the log of the server. */
+    /** From the host: a line for the log of the server. */
     public static final int LOG = 13;
-    /** A plugin wants something of the server. */
+    /** From the host: a plugin's request to the server. */
     public static final int ASK = 14;
-    /** A plugin ended the process. */
+    /** From the host: a plugin ended the process. */
     public static final int EXIT = 15;
-    /** The server uses a class or an object of Java. */
+    /** From the server: use a Java class or object. */
     public static final int OBJECT = 16;
-    /** An object of Java calls a function of the server. */
+    /** From the host: a Java object calls a function of the server. */
     public static final int FUNCTION = 17;
-    /** The server wants the JVM to record what it does. */
+    /** From the server: make the JVM record events. */
     public static final int RECORD = 18;
-    /** A plugin is about to end the process. */
+    /** From the host: a plugin is about to end the process. */
     public static final int CULPRIT = 19;
-    /** The server tells how many levels it logs, the most important first. */
+    /** From the server: the number of levels that it logs, the most important first. */
     public static final int LEVEL = 20;
-    /** An exception that nobody caught ended a thread of a plugin. */
+    /** From the host: an uncaught exception ended a thread of a plugin. */
     public static final int UNCAUGHT = 21;
 }

@@ -6,7 +6,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Cuts a stream into frames. It is used by one thread at a time. */
+/** Splits a stream into frames. It is used by one thread at a time. */
 public final class FrameReader {
     private final InputStream in;
     private final byte[] buffer = new byte[64 << 10];
@@ -14,9 +14,9 @@ public final class FrameReader {
     private int end;
 
     /**
-     * Reads a stream.
+     * Creates a reader.
      *
-     * @param in the stream; it needs no buffer of its own
+     * @param in the stream; it needs no buffer
      */
     public FrameReader(InputStream in) {
         this.in = in;
@@ -54,7 +54,10 @@ public final class FrameReader {
         return new Frame(kind, id, new In(body));
     }
 
-    /** Has at least n bytes in the buffer; n is small. It reports false if the stream ended before the first of them. */
+    /**
+     * Fills the buffer with at least n bytes; n is small. Returns false if the stream ended before
+     * the first of them.
+     */
     private boolean fill(int n) throws IOException {
         if (end - at >= n) {
             return true;

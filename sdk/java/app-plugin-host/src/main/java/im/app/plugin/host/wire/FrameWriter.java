@@ -7,20 +7,24 @@ import java.io.OutputStream;
 import java.util.Arrays;
 
 /**
- * Writes frames to a stream for many threads, without a thread of its own: whoever sends while nobody writes writes, and
- * what others send meanwhile rides along with the next write. What waits is bounded, so that a plugin that floods the log
- * waits for the server instead of filling the heap.
+ * Writes frames of many threads to a stream, without its own thread: a thread that sends while none
+ * writes writes itself, and frames that others send meanwhile are part of the next write. Waiting
+ * bytes are limited, so that a plugin that floods the log waits for the server instead of filling
+ * the heap.
  *
- * <p>Sending is not disturbed by interrupts: a cancelled call still answers.
+ * <p>Interrupts do not affect sending: a cancelled call still responds.
  */
 public final class FrameWriter {
-    /** How many bytes may wait behind those that are being written. */
+    /** The maximum number of bytes waiting for the current write. */
     static final int WAITING_LIMIT = 1 << 20;
 
     /** A buffer that grew larger than this for one frame is not kept. */
     private static final int KEEP = 1 << 20;
 
-    /** After so many writes for others a sender hands the writing over to whoever waits for room. */
+    /**
+     * After this many writes for others a sender passes the writing to a thread that waits for
+     * room.
+     */
     private static final int TURNS = 8;
 
     private final OutputStream out;
@@ -30,27 +34,27 @@ public final class FrameWriter {
     private byte[] waiting = new byte[8 << 10];
     private byte[] spare = new byte[8 << 10];
     private int size;
-    /** How many senders wait for room. */
+    /** The number of senders that wait for room. */
     private int waiters;
     private boolean writing;
     private IOException failure;
 
     /**
-     * Writes to a stream.
+     * Creates a writer.
      *
-     * @param out the stream; each write of it is whole, and it is flushed after each
+     * @param out the stream, which is flushed after each write; a write contains whole frames
      */
     public FrameWriter(OutputStream out) {
         this.out = out;
     }
 
     /**
-     * Sends a frame. It returns when the frame is written or is sure to be written next by another thread, and waits for
-     * that as long as too much is waiting.
+     * Sends a frame. Returns when the frame is written or will be part of another thread's next
+     * write, and waits while too many bytes are waiting.
      *
      * @param kind the kind of the frame
      * @param id the number of the request
-     * @param body the body, which must not be used any more
+     * @param body the body, which must not be used afterwards
      * @throws IOException if the stream has failed; nothing can be sent any more
      */
     public void send(int kind, long id, Out body) throws IOException {
@@ -62,7 +66,7 @@ public final class FrameWriter {
      *
      * @param kind the kind of the frame
      * @param id the number of the request
-     * @param body the body, which must not be used any more
+     * @param body the body, which must not be used afterwards
      * @throws IOException if the stream has failed; nothing can be sent any more
      */
     public void sendAtOnce(int kind, long id, Out body) throws IOException {
@@ -72,8 +76,8 @@ public final class FrameWriter {
     /**
      * Waits until everything that was sent is written.
      *
-     * @param nanos how long to wait at most, in nanoseconds
-     * @return whether it is
+     * @param nanos the time limit, in nanoseconds
+     * @return whether it is written
      */
     public boolean flush(long nanos) {
         long begin = System.nanoTime();
@@ -148,7 +152,7 @@ public final class FrameWriter {
         write(frame, n);
     }
 
-    /** Puts a frame behind those that wait. The lock is held. */
+    /** Appends a frame to the waiting ones. The caller holds the lock. */
     private void append(byte[] frame, int n) {
         if (n > waiting.length - size) {
             waiting = Arrays.copyOf(waiting, Math.max(size + n, 2 * waiting.length));
@@ -157,7 +161,10 @@ public final class FrameWriter {
         size += n;
     }
 
-    /** Lets others write what this thread had no stack left to write: nothing of it was written. */
+    /**
+     * Returns a part to the waiting frames that this thread had no stack left to write: nothing of
+     * it was written.
+     */
     private void putBack(byte[] part, int partSize) {
         lock.lock();
         try {
@@ -177,7 +184,10 @@ public final class FrameWriter {
         }
     }
 
-    /** Writes a frame, unless it is null, and then what waits, until nothing waits or somebody else goes on. */
+    /**
+     * Writes a frame, unless it is null, and then the waiting ones, until there are none or another
+     * thread continues.
+     */
     private void write(byte[] frame, int n) throws IOException {
         boolean passed = false;
         IOException failed = null;
@@ -218,7 +228,8 @@ public final class FrameWriter {
             throw e;
         } finally {
             if (!passed) {
-                // The stream failed, or the stack of this thread did not suffice: others must be able to go on.
+                // The stream failed, or the stack of this thread was exhausted: other threads must
+                // be able to continue.
                 lock.lock();
                 try {
                     writing = false;

@@ -9,9 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
 /**
- * Reads the values of a frame's body, one after another. It is used by one thread at a time. Every method throws a
- * {@link ProtocolException} if the bytes end too early or say something impossible; a length is checked against the
- * bytes that are left before anything is allocated for it.
+ * Reads the values of a frame's body in order. It is used by one thread at a time. Every method
+ * throws a {@link ProtocolException} if the bytes end too early or are invalid; a length is checked
+ * against the remaining bytes before memory is allocated for it.
  */
 public final class In {
     private static final byte[] NO_BYTES = {};
@@ -23,7 +23,7 @@ public final class In {
     /**
      * Reads a whole array.
      *
-     * @param data the bytes; they must not change any more
+     * @param data the bytes, which must not change any more
      */
     public In(byte[] data) {
         this(data, 0, data.length);
@@ -32,9 +32,9 @@ public final class In {
     /**
      * Reads a part of an array.
      *
-     * @param data the bytes; they must not change any more
-     * @param from the first byte
-     * @param end the byte behind the last one
+     * @param data the bytes, which must not change any more
+     * @param from the index of the first byte
+     * @param end the index after the last byte
      */
     public In(byte[] data, int from, int end) {
         if (from < 0 || end < from || end > data.length) {
@@ -46,7 +46,7 @@ public final class In {
     }
 
     /**
-     * Tells how much is left.
+     * Returns the number of remaining bytes.
      *
      * @return the number of bytes that were not read yet
      */
@@ -65,7 +65,7 @@ public final class In {
     }
 
     /**
-     * Reads four bytes, the highest first.
+     * Reads four bytes in big-endian order.
      *
      * @return the number; those from 2<sup>31</sup> are negative
      */
@@ -77,7 +77,7 @@ public final class In {
     }
 
     /**
-     * Reads eight bytes, the highest first.
+     * Reads eight bytes in big-endian order.
      *
      * @return the number
      */
@@ -87,7 +87,7 @@ public final class In {
     }
 
     /**
-     * Reads a truth value.
+     * Reads a boolean.
      *
      * @return the value
      */
@@ -124,7 +124,7 @@ public final class In {
     }
 
     /**
-     * Reads a whole number.
+     * Reads an integer.
      *
      * @return the number
      */
@@ -134,7 +134,7 @@ public final class In {
     }
 
     /**
-     * Reads a whole number of 32 bits.
+     * Reads a 32-bit integer.
      *
      * @return the number
      */
@@ -147,7 +147,7 @@ public final class In {
     }
 
     /**
-     * Reads how many things follow, of which each needs at least a byte.
+     * Reads a number of elements, each of which needs at least one byte.
      *
      * @return the number
      */
@@ -160,7 +160,7 @@ public final class In {
     }
 
     /**
-     * Reads a number that is a name for something, such as a module or an extension.
+     * Reads an identifying number, for example of a module or an extension.
      *
      * @return the number, not negative
      */
@@ -201,7 +201,7 @@ public final class In {
     }
 
     /**
-     * Reads a number with a fraction, of 32 bits.
+     * Reads a 32-bit floating-point number.
      *
      * @return the number
      */
@@ -210,7 +210,7 @@ public final class In {
     }
 
     /**
-     * Reads a number with a fraction, of 64 bits.
+     * Reads a 64-bit floating-point number.
      *
      * @return the number
      */
@@ -219,16 +219,16 @@ public final class In {
     }
 
     /**
-     * Reads a moment.
+     * Reads a time.
      *
-     * @return the moment, in milliseconds
+     * @return the time, in milliseconds
      */
     public Instant instant() {
         return Instant.ofEpochMilli(zigzag());
     }
 
     /**
-     * Reads a protobuf message with the flag before it.
+     * Reads an optional protobuf message.
      *
      * @param parser the parser of its type
      * @param <T> its type

@@ -11,23 +11,23 @@ import java.time.Instant;
 import java.util.Arrays;
 
 /**
- * Builds a frame: it begins with room for the header, and the values of the body follow. It is used by one thread at a
- * time. A frame that gets larger than {@link Frame#LIMIT} ends in a {@link ProtocolException} before memory is taken for
- * it.
+ * Builds a frame: it begins with room for the header, followed by the values of the body. It is
+ * used by one thread at a time. A frame larger than {@link Frame#LIMIT} causes a
+ * {@link ProtocolException} before memory is allocated for it.
  */
 public final class Out {
     private byte[] data;
     private int at;
 
-    /** Makes an empty body. */
+    /** Creates an empty body. */
     public Out() {
         this(512);
     }
 
     /**
-     * Makes an empty body.
+     * Creates an empty body.
      *
-     * @param expected how large the body probably gets, in bytes
+     * @param expected the expected size of the body, in bytes
      */
     public Out(int expected) {
         data = new byte[Frame.HEADER + Math.min(Math.max(expected, 16), Frame.LIMIT)];
@@ -35,7 +35,7 @@ public final class Out {
     }
 
     /**
-     * Tells the size of the body so far.
+     * Returns the size of the body so far.
      *
      * @return the number of bytes
      */
@@ -43,7 +43,7 @@ public final class Out {
         return at - Frame.HEADER;
     }
 
-    /** Forgets the body. */
+    /** Clears the body. */
     public void reset() {
         at = Frame.HEADER;
     }
@@ -57,7 +57,9 @@ public final class Out {
         return Arrays.copyOfRange(data, Frame.HEADER, at);
     }
 
-    /** Fills in the header. The frame is then the first {@link #frameSize()} bytes of what this returns. */
+    /**
+     * Fills in the header. The frame is then the first {@link #frameSize()} bytes of the result.
+     */
     byte[] frame(int kind, long id) {
         int n = at - 4;
         putInt(0, n);
@@ -99,7 +101,7 @@ public final class Out {
     }
 
     /**
-     * Writes four bytes, the highest first.
+     * Writes four bytes in big-endian order.
      *
      * @param v the number
      */
@@ -110,7 +112,7 @@ public final class Out {
     }
 
     /**
-     * Writes eight bytes, the highest first.
+     * Writes eight bytes in big-endian order.
      *
      * @param v the number
      */
@@ -120,7 +122,7 @@ public final class Out {
     }
 
     /**
-     * Writes a truth value.
+     * Writes a boolean.
      *
      * @param v the value
      */
@@ -147,7 +149,7 @@ public final class Out {
     }
 
     /**
-     * Writes a whole number.
+     * Writes an integer.
      *
      * @param v the number
      */
@@ -156,7 +158,7 @@ public final class Out {
     }
 
     /**
-     * Writes a whole number of 32 bits.
+     * Writes a 32-bit integer.
      *
      * @param v the number
      */
@@ -165,7 +167,7 @@ public final class Out {
     }
 
     /**
-     * Writes how many things follow.
+     * Writes a number of elements.
      *
      * @param n the number
      */
@@ -174,7 +176,7 @@ public final class Out {
     }
 
     /**
-     * Writes a number that is a name for something, such as a module or an extension.
+     * Writes an identifying number, for example of a module or an extension.
      *
      * @param n the number, not negative
      */
@@ -188,7 +190,8 @@ public final class Out {
      * @param v the text
      */
     public void string(String v) {
-        // Text that is longer than a frame in characters is longer in bytes, too: it is not worth encoding.
+        // Text that is longer than a frame in characters is longer in bytes, too: it is not
+        // encoded.
         room(v.length());
         bytes(v.getBytes(StandardCharsets.UTF_8));
     }
@@ -217,7 +220,7 @@ public final class Out {
     }
 
     /**
-     * Writes a number with a fraction, of 32 bits.
+     * Writes a 32-bit floating-point number.
      *
      * @param v the number
      */
@@ -226,7 +229,7 @@ public final class Out {
     }
 
     /**
-     * Writes a number with a fraction, of 64 bits.
+     * Writes a 64-bit floating-point number.
      *
      * @param v the number
      */
@@ -235,16 +238,16 @@ public final class Out {
     }
 
     /**
-     * Writes a moment; what is finer than a millisecond is lost.
+     * Writes a time, truncated to milliseconds.
      *
-     * @param v the moment
+     * @param v the time
      */
     public void instant(Instant v) {
         zigzag(v.toEpochMilli());
     }
 
     /**
-     * Writes a protobuf message with the flag before it.
+     * Writes an optional protobuf message.
      *
      * @param v the message, null if there is none
      */

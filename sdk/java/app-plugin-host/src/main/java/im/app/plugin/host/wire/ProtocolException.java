@@ -2,12 +2,12 @@
 
 package im.app.plugin.host.wire;
 
-/** Bytes that do not say what they should, or a value that cannot be said in a frame. */
+/** Invalid bytes, or a value that does not fit into a frame. */
 public final class ProtocolException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
      * @param message what was read or written, and the rule
      */

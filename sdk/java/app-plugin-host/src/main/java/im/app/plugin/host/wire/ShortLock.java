@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A lock that is only ever held for moments, and that survives threads whose stack overflows while they wait for it: to
- * pause a virtual thread its stack is copied, which can itself overflow a deep stack, and the locks of Java then lose track of
- * who waits. Here nobody is waited for in a queue.
+ * A lock that is held for moments only, and that survives threads whose stack overflows while they
+ * wait for it: to unmount a virtual thread its stack is copied, which can itself overflow a deep
+ * stack, and the locks of Java then lose track of their waiters. This lock has no queue of waiters.
  */
 public final class ShortLock {
     private static final int SPINS = 100;
@@ -16,10 +16,10 @@ public final class ShortLock {
 
     private final AtomicBoolean held = new AtomicBoolean();
 
-    /** Makes a lock that nobody holds. */
+    /** Creates an unlocked lock. */
     public ShortLock() {}
 
-    /** Takes the lock. */
+    /** Acquires the lock. */
     public void lock() {
         if (held.compareAndSet(false, true)) {
             return;
@@ -39,7 +39,7 @@ public final class ShortLock {
         }
     }
 
-    /** Gives the lock back. */
+    /** Releases the lock. */
     public void unlock() {
         held.set(false);
     }
@@ -47,7 +47,7 @@ public final class ShortLock {
     /**
      * Waits a moment.
      *
-     * @return whether the thread was interrupted; it no longer is
+     * @return whether the thread was interrupted; its interrupt status is cleared
      */
     static boolean pause() {
         boolean interrupted = Thread.interrupted();

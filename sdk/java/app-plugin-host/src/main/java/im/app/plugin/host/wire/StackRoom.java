@@ -3,9 +3,9 @@
 package im.app.plugin.host.wire;
 
 /**
- * Makes sure that there is room on the stack before something is done that must not stop in the middle. A plugin that
- * recurses without end gets its StackOverflowError here instead of while a frame is being sent, where a lock would stay held or
- * a thread would not be woken.
+ * Ensures that there is room on the stack before an operation that must not be interrupted. A
+ * plugin with infinite recursion gets its StackOverflowError here instead of while a frame is being
+ * sent, where a lock would stay held or a thread would not be woken.
  */
 public final class StackRoom {
     private static final int DEPTH = 400;
@@ -13,9 +13,9 @@ public final class StackRoom {
     private StackRoom() {}
 
     /**
-     * Uses some of the stack, and gives it back.
+     * Uses some of the stack, and releases it.
      *
-     * @throws StackOverflowError if it is not there
+     * @throws StackOverflowError if there is not enough
      */
     public static void ensure() {
         if (use(DEPTH, 1, 2, 3, 4, 5, 6, 7) == 0) {
@@ -23,7 +23,7 @@ public final class StackRoom {
         }
     }
 
-    /** Needs about a hundred bytes of stack in each step. */
+    /** Needs about a hundred bytes of stack per step. */
     private static long use(int depth, long a, long b, long c, long d, long e, long f, long g) {
         if (depth == 0) {
             return 1 | a;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The bytes on the pipes between the server and the host: values, frames, and who reads and writes them. */
+/**
+ * The bytes on the pipes between the server and the host: values, frames, and their readers and
+ * writers.
+ */
 package im.app.plugin.host.wire;

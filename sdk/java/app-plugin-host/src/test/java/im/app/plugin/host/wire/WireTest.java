@@ -139,7 +139,7 @@ class WireTest {
         assertThrows(ProtocolException.class, () -> new FrameReader(new ByteArrayInputStream(new byte[] {-1, 0, 0, 0, 1, 1, 1})).read());
     }
 
-    /** Counts its writes, and holds them while it is told to. */
+    /** Counts its writes, and blocks them on request. */
     private static final class Held extends OutputStream {
         final ByteArrayOutputStream all = new ByteArrayOutputStream();
         final CountDownLatch entered = new CountDownLatch(1);
@@ -195,7 +195,7 @@ class WireTest {
             int id = 101 + i;
             blocked.add(Thread.ofVirtual().start(() -> send(writer, id, 300_000)));
         }
-        // Three of them fit into what may wait.
+        // Three of them fit into the waiting bytes.
         while (blocked.stream().filter(Thread::isAlive).count() > 17) {
             Thread.onSpinWait();
         }
