@@ -5,8 +5,8 @@ package im.app.plugin;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses what was asked for with a status code and a text that the caller reads. It is not counted as an error of the
- * plugin. What {@link AppExtension#api()} refuses is thrown as this exception as well.
+ * Refuses a request with a status code and a reason for the caller. It does not count as an error
+ * of the plugin. Refusals of {@link AppExtension#api()} are thrown as this exception as well.
  */
 public class AppException extends RuntimeException {
 
@@ -15,11 +15,11 @@ public class AppException extends RuntimeException {
     /** The status code. */
     private final int code;
 
-    /** The text, which may be null. */
+    /** The reason; may be null. */
     private final @Nullable String reason;
 
     /**
-     * Refuses with the text that belongs to the code.
+     * Refuses with the default reason of the code.
      *
      * @param code one of {@link StatusCode}
      */
@@ -28,21 +28,21 @@ public class AppException extends RuntimeException {
     }
 
     /**
-     * Refuses with a text.
+     * Refuses with a reason.
      *
      * @param code one of {@link StatusCode}
-     * @param reason what the caller reads
+     * @param reason the reason for the caller; null means the default reason of the code
      */
     public AppException(int code, @Nullable String reason) {
         this(code, reason, null);
     }
 
     /**
-     * Refuses with a text because of something that only the log shows.
+     * Refuses with a reason and a cause that is only logged.
      *
      * @param code one of {@link StatusCode}
-     * @param reason what the caller reads
-     * @param cause why
+     * @param reason the reason for the caller; null means the default reason of the code
+     * @param cause the cause
      */
     public AppException(int code, @Nullable String reason, @Nullable Throwable cause) {
         super(text(code, reason), cause);
@@ -57,7 +57,7 @@ public class AppException extends RuntimeException {
     }
 
     /**
-     * The status code.
+     * Returns the status code.
      *
      * @return one of {@link StatusCode}
      */
@@ -66,9 +66,9 @@ public class AppException extends RuntimeException {
     }
 
     /**
-     * The text that the caller reads.
+     * Returns the reason for the caller.
      *
-     * @return the text, or null for the one that belongs to the code
+     * @return the reason, or null for the default reason of the code
      */
     public @Nullable String reason() {
         return reason;

@@ -17,11 +17,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An extension: a class with a public constructor without parameters that extends this one and implements interfaces of
- * extension points, or has {@link #getEndpoints() endpoints}. The server calls the methods that it overrides, each call on a
- * virtual thread of its own, many at the same time; they may block. Hooks are called one after another.
+ * An extension: a class with a public constructor without parameters that extends this class and
+ * implements interfaces of extension points, or has {@link #getEndpoints() endpoints}. The server
+ * calls the methods that it overrides, each call on its own virtual thread, many concurrently; they
+ * may block. Hooks are called one after another.
  *
- * <p>The server can be used from {@link #start()} on, not in the constructor: loading a plugin must change nothing.
+ * <p>The server can be used from {@link #start()} on, not in the constructor: loading a plugin must
+ * have no side effects.
  */
 public abstract class AppExtension {
 
@@ -35,17 +37,19 @@ public abstract class AppExtension {
     protected AppExtension() {}
 
     /**
-     * The operations of the admin interface that the extension serves while it is started. An extension that has some needs no
-     * extension point. Called once when the plugin is loaded, after the constructor; the server cannot be used yet.
+     * Returns the operations of the admin interface that the extension serves while it is started.
+     * An extension with endpoints needs no extension point. Called once when the plugin is loaded,
+     * after the constructor; the server cannot be used yet.
      *
-     * @return the endpoints; their handlers are called as methods of extension points are
+     * @return the endpoints; their handlers are called like methods of extension points
      */
     public List<Endpoint> getEndpoints() {
         return List.of();
     }
 
     /**
-     * Called once, before the first call. An exception keeps the extension from being started; it can be tried again.
+     * Called once, before the first call. If it throws an exception, the extension is not started;
+     * starting can be retried.
      *
      * @throws Exception if the extension cannot be started
      */
@@ -59,24 +63,26 @@ public abstract class AppExtension {
     public void pause() throws Exception {}
 
     /**
-     * Called when an administrator lets the extension go on.
+     * Called when an administrator resumes the extension.
      *
-     * @throws Exception if it cannot go on
+     * @throws Exception if it cannot be resumed
      */
     public void resume() throws Exception {}
 
     /**
-     * Called once, after the last call. Threads that the extension began must end here, else its classes stay in memory.
+     * Called once, after the last call. The extension must end its threads here, otherwise its
+     * classes stay in memory.
      *
      * @throws Exception is logged
      */
     public void stop() throws Exception {}
 
     /**
-     * Called when an administrator has changed the settings that the plugin declares in {@code plugin.yaml}, while the extension
-     * is started or paused. It is not called for the settings that the extension is started with.
+     * Called when an administrator has changed the settings that the plugin declares in
+     * {@code plugin.yaml}, while the extension is started or paused. Not called for the initial
+     * settings.
      *
-     * @param settings the settings that hold now, as {@link #settings()} returns them
+     * @param settings the current settings, as returned by {@link #settings()}
      * @throws Exception is logged
      */
     public void onSettingsChanged(Map<String, @Nullable Object> settings) throws Exception {}
@@ -90,16 +96,16 @@ public abstract class AppExtension {
     }
 
     /**
-     * The state of the extension.
+     * Returns the state of the extension.
      *
-     * @return its state
+     * @return the state
      */
     public final ExtensionState state() {
         return context().state();
     }
 
     /**
-     * The log of the server.
+     * Returns a logger that writes to the log of the server.
      *
      * @return the logger of this class
      */
@@ -108,11 +114,13 @@ public abstract class AppExtension {
     }
 
     /**
-     * Makes an object of the properties below the prefix that its class names with {@link PropertiesPrefix}, from the same
-     * configuration as the server's. Names are compared without case, dashes and underscores.
+     * Creates an object from the properties below the prefix in its class's
+     * {@link PropertiesPrefix}, from the server's configuration. Names are compared ignoring case,
+     * dashes and underscores.
      *
      * @param <T> the type of the object
-     * @param type a record, or a class with a constructor without parameters whose fields hold the defaults
+     * @param type a record, or a class with a constructor without parameters whose fields contain
+     *     the defaults
      * @return the object
      */
     public final <T> T loadProperties(Class<T> type) {
@@ -120,7 +128,8 @@ public abstract class AppExtension {
     }
 
     /**
-     * The settings of the plugin that hold: what administrators set, and the defaults of the schema in {@code plugin.yaml}.
+     * Returns the current settings of the plugin: the values that administrators have set, and the
+     * defaults of the schema in {@code plugin.yaml}.
      *
      * @return nested maps of texts, numbers, booleans and lists
      */
@@ -129,7 +138,7 @@ public abstract class AppExtension {
     }
 
     /**
-     * The settings of the plugin that hold, as an object.
+     * Returns the current settings of the plugin as an object.
      *
      * @param <T> the type of the object
      * @param type a record with the names of the settings
@@ -140,36 +149,37 @@ public abstract class AppExtension {
     }
 
     /**
-     * The operations of the admin interface, carried out in the name of the plugin. What the server refuses is an
-     * {@link AppException}.
+     * Returns the operations of the admin interface, executed on behalf of the plugin. Refusals of
+     * the server are thrown as {@link AppException}.
      *
-     * @return the operations by their groups; those of a role are there where that role runs
+     * @return the operations by group; the operations of a role are available where that role runs
      */
     public final Api api() {
         return new Api(context());
     }
 
     /**
-     * Tells users who are online of something; nothing is stored. On services only.
+     * Sends a notification to users who are online; nothing is stored. On services only.
      *
-     * @param notification what they are told, and who
+     * @param notification the notification with its recipients
      */
     public final void notify(Notification notification) {
         context().notifyUsers(notification);
     }
 
     /**
-     * Tells users who are online of something; nothing is stored. On services only.
+     * Sends a notification to users who are online; nothing is stored. On services only.
      *
      * @param recipients the ids of the users
-     * @param notification what they are told
+     * @param notification the notification
      */
     public final void notify(Collection<Long> recipients, AppRequest notification) {
         notify(new Notification(false, List.copyOf(recipients), notification));
     }
 
     /**
-     * Says that a meeting has ended, which the server then stores. For a {@code ConferenceServiceProvider}; on services only.
+     * Reports that a meeting has ended, which the server then stores. For a
+     * {@code ConferenceServiceProvider}; on services only.
      *
      * @param meetingId the id of the meeting
      * @param at when it ended
@@ -179,47 +189,49 @@ public abstract class AppExtension {
     }
 
     /**
-     * Lets a task run again and again on this node while the extension is started.
+     * Runs a task repeatedly on this node while the extension is started.
      *
-     * @param when a cron expression of five fields, or six with seconds first, in UTC or with {@code CRON_TZ=Europe/Berlin} before it;
-     *     or an interval such as {@code 90s} or {@code 15m}
-     * @param task what is run
+     * @param when a cron expression of five fields, or six with seconds first, in UTC or with
+     *     {@code CRON_TZ=Europe/Berlin} before it; or an interval such as {@code 90s} or {@code
+     *     15m}
+     * @param task the task
      * @return the schedule
-     * @throws AppException if the times are not valid or the extension has such a schedule already
+     * @throws AppException if the times are invalid or the extension has such a schedule already
      */
     public final Schedule schedule(String when, ScheduledTask task) {
         return schedule(when, ScheduleOptions.DEFAULT, task);
     }
 
     /**
-     * Lets a task run again and again while the extension is started.
+     * Runs a task repeatedly while the extension is started.
      *
-     * @param when a cron expression of five fields, or six with seconds first, in UTC or with {@code CRON_TZ=Europe/Berlin} before it;
-     *     or an interval such as {@code 90s} or {@code 15m}
-     * @param options how it runs
-     * @param task what is run
+     * @param when a cron expression of five fields, or six with seconds first, in UTC or with
+     *     {@code CRON_TZ=Europe/Berlin} before it; or an interval such as {@code 90s} or {@code
+     *     15m}
+     * @param options the options
+     * @param task the task
      * @return the schedule
-     * @throws AppException if the times are not valid or the extension has such a schedule already
+     * @throws AppException if the times are invalid or the extension has such a schedule already
      */
     public final Schedule schedule(String when, ScheduleOptions options, ScheduledTask task) {
         return context().schedule(when, options, task);
     }
 
     /**
-     * Lets a task run again and again while the extension is started.
+     * Runs a task repeatedly while the extension is started.
      *
      * @param interval the time between two runs, at least one second
-     * @param options how it runs
-     * @param task what is run
+     * @param options the options
+     * @param task the task
      * @return the schedule
-     * @throws AppException if the interval is not valid or the extension has such a schedule already
+     * @throws AppException if the interval is invalid or the extension has such a schedule already
      */
     public final Schedule schedule(Duration interval, ScheduleOptions options, ScheduledTask task) {
         return schedule(interval.toMillis() + "ms", options, task);
     }
 
     /**
-     * The durable space of the plugin.
+     * Returns the durable storage of the plugin.
      *
      * @return the storage
      */
@@ -228,17 +240,19 @@ public abstract class AppExtension {
     }
 
     /**
-     * The folder for files of the plugin on this machine. Nobody else uses it, and it stays when the plugin is replaced or
-     * removed. Other nodes have their own; what all of them need belongs into the {@link #storage()}.
+     * Returns the plugin's folder for files on this machine. The plugin alone uses it, and it is
+     * kept when the plugin is replaced or removed. Each node has its own; data for all nodes
+     * belongs in the {@link #storage()}.
      *
-     * @return the folder, which is there
+     * @return the folder, which exists
      */
     public final Path dataFolder() {
         return context().dataFolder();
     }
 
     /**
-     * The server that the plugin runs in. A process with both roles is two nodes: it is the one that calls the plugin.
+     * Returns the node that the plugin runs in. A process with both roles is two nodes: the result
+     * is the one that calls the plugin.
      *
      * @return the node
      */
@@ -247,8 +261,9 @@ public abstract class AppExtension {
     }
 
     /**
-     * Tells whether this version of the plugin runs as a shadow: it gets copies of calls, its answers are thrown away, and what
-     * would change something through the server is refused. It stays the same as long as the plugin is loaded.
+     * Returns whether this version of the plugin runs as a shadow: it gets copies of calls, its
+     * results are dropped, and changes through the server API are refused. The value is constant
+     * while the plugin is loaded.
      *
      * @return whether it runs as a shadow
      */
@@ -257,9 +272,9 @@ public abstract class AppExtension {
     }
 
     /**
-     * What the plugin says of itself.
+     * Returns the descriptor of the plugin.
      *
-     * @return its descriptor
+     * @return the descriptor
      */
     public final Descriptor descriptor() {
         return context().descriptor();

@@ -5,8 +5,8 @@ package im.app.plugin;
 import java.util.Collection;
 
 /**
- * A plugin. The class that {@code class} names in {@code plugin.yaml} extends this one and has a public constructor
- * without parameters.
+ * A plugin. The class that {@code class} names in {@code plugin.yaml} extends this class and has a
+ * public constructor without parameters.
  *
  * <pre>{@code
  * public class WordFilterPlugin extends AppPlugin {
@@ -23,7 +23,7 @@ public abstract class AppPlugin {
     protected AppPlugin() {}
 
     /**
-     * The classes of the plugin's extensions. The host makes one instance of each.
+     * Returns the classes of the plugin's extensions. The host creates one instance of each.
      *
      * @return at least one class, each with a public constructor without parameters
      */

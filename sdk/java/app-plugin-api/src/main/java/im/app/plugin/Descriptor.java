@@ -3,9 +3,9 @@
 package im.app.plugin;
 
 /**
- * What a plugin says of itself in {@code plugin.yaml}.
+ * The descriptor of a plugin in {@code plugin.yaml}.
  *
  * @param id its id
- * @param version its version; empty if it says none
+ * @param version its version; empty if it has none
  */
 public record Descriptor(String id, String version) {}

@@ -13,8 +13,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An operation of the admin interface, at {@code /plugins/endpoints/} followed by the id of the plugin and the path.
- * {@link AppExtension#getEndpoints()} returns those of an extension.
+ * An operation of the admin interface, at {@code /plugins/endpoints/} followed by the id of the
+ * plugin and the path. {@link AppExtension#getEndpoints()} returns those of an extension.
  *
  * <pre>{@code
  * Endpoint.get("/groups").summary("Count groups").permission("GROUP_QUERY")
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class Endpoint implements JsonObject {
 
     /**
-     * Serves requests whose answers are JSON.
+     * Serves requests with JSON responses.
      *
      * @param <Q> the type of the parameters
      * @param <B> the type of the body
@@ -36,19 +36,19 @@ public final class Endpoint implements JsonObject {
     public interface Handler<Q extends @Nullable Object, B extends @Nullable Object, R extends @Nullable Object> {
 
         /**
-         * Called for each request, on a virtual thread of its own, which is interrupted when the time limit is over or the caller
-         * has left.
+         * Called for each request, on its own virtual thread, which is interrupted at the time
+         * limit or when the caller disconnects.
          *
          * @param request the request
-         * @return the data of the answer; null for none
-         * @throws Exception an {@link AppException} keeps its code and reason; of anything else the caller learns only that the
-         *     endpoint failed
+         * @return the data of the response; null if there is none
+         * @throws Exception code and reason of an {@link AppException} are returned to the caller;
+         *     any other exception is reported to the caller only as a failure of the endpoint
          */
         R serve(EndpointRequest<Q, B> request) throws Exception;
     }
 
     /**
-     * Serves requests whose answers have a content type.
+     * Serves requests whose responses have a content type.
      *
      * @param <Q> the type of the parameters
      * @param <B> the type of the body
@@ -57,12 +57,13 @@ public final class Endpoint implements JsonObject {
     public interface ContentHandler<Q extends @Nullable Object, B extends @Nullable Object> {
 
         /**
-         * Called for each request, on a virtual thread of its own, which is interrupted when the time limit is over or the caller
-         * has left.
+         * Called for each request, on its own virtual thread, which is interrupted at the time
+         * limit or when the caller disconnects.
          *
          * @param request the request
-         * @param output takes the answer
-         * @throws Exception as that of a {@link Handler}; after the first bytes were sent, it cuts the answer off
+         * @param output receives the response
+         * @throws Exception as for a {@link Handler}; after the first bytes were sent, it truncates
+         *     the response
          */
         void serve(EndpointRequest<Q, B> request, EndpointOutput output) throws Exception;
     }
@@ -84,9 +85,9 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for GET.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
-     *     that of the property {@code id} of the query
-     * @return what remains to be said
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}}
+     *     with a parameter that has the type of the property {@code id} of the query
+     * @return the builder of the endpoint
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> get(String path) {
         return new Builder<>("GET", path);
@@ -95,9 +96,9 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for POST.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
-     *     that of the property {@code id} of the query
-     * @return what remains to be said
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}}
+     *     with a parameter that has the type of the property {@code id} of the query
+     * @return the builder of the endpoint
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> post(String path) {
         return new Builder<>("POST", path);
@@ -106,9 +107,9 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for PUT.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
-     *     that of the property {@code id} of the query
-     * @return what remains to be said
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}}
+     *     with a parameter that has the type of the property {@code id} of the query
+     * @return the builder of the endpoint
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> put(String path) {
         return new Builder<>("PUT", path);
@@ -117,16 +118,16 @@ public final class Endpoint implements JsonObject {
     /**
      * Begins an endpoint for DELETE.
      *
-     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}} with a parameter whose type is
-     *     that of the property {@code id} of the query
-     * @return what remains to be said
+     * @param path begins with a slash, such as {@code /reports/daily}, or {@code /reports/{id}}
+     *     with a parameter that has the type of the property {@code id} of the query
+     * @return the builder of the endpoint
      */
     public static Builder<@Nullable Void, @Nullable Void, @Nullable Object> delete(String path) {
         return new Builder<>("DELETE", path);
     }
 
     /**
-     * The name of the handler, which tells the endpoints of a plugin apart.
+     * Returns the name of the handler, which is unique among the endpoints of a plugin.
      *
      * @return the name
      */
@@ -134,19 +135,22 @@ public final class Endpoint implements JsonObject {
         return String.valueOf(declaration.get("handler"));
     }
 
-    /** The declaration as the server reads it. */
+    /** Returns the declaration in the format for the server. */
     @Override
     public Map<String, @Nullable Object> toJson() {
         return declaration;
     }
 
     /**
-     * Serves a request. Hosts call it, and tests may.
+     * Serves a request. Called by hosts; tests may call it, too.
      *
-     * @param request {@code query}, {@code body}, {@code adminId}, {@code ip} and {@code requestId}, as JSON has them
-     * @param output takes the answer if the endpoint declares a content type; otherwise it is not used
-     * @return the JSON of the answer; null for none
-     * @throws Exception what the handler throws, and an {@link AppException} if the input is not of the declared types
+     * @param request {@code query}, {@code body}, {@code adminId}, {@code ip} and {@code
+     *     requestId}, as JSON values
+     * @param output receives the response if the endpoint declares a content type; otherwise it is
+     *     not used
+     * @return the JSON of the response; null if there is none
+     * @throws Exception exceptions of the handler, or an {@link AppException} if the input does not
+     *     have the declared types
      */
     public @Nullable String serve(Map<String, @Nullable Object> request, @Nullable EndpointOutput output) throws Exception {
         EndpointRequest<Object, Object> r;
@@ -171,7 +175,7 @@ public final class Endpoint implements JsonObject {
     }
 
     /**
-     * An endpoint before its handler is known.
+     * Builds an endpoint without a content type.
      *
      * @param <Q> the type of the parameters
      * @param <B> the type of the body
@@ -188,7 +192,7 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Says what the endpoint does. Each endpoint has a summary.
+         * Sets the summary of the endpoint, which is required.
          *
          * @param text one line for the documentation
          * @return this
@@ -199,7 +203,7 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Says more for the documentation.
+         * Sets the description of the endpoint for the documentation.
          *
          * @param text in Markdown
          * @return this
@@ -210,8 +214,8 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Names the permission of the admin API that callers need. Without it, it is {@code PLUGIN_QUERY} for GET and
-         * {@code PLUGIN_UPDATE} for the others.
+         * Sets the permission of the admin API that callers need. The default is
+         * {@code PLUGIN_QUERY} for GET and {@code PLUGIN_UPDATE} for the others.
          *
          * @param name such as {@code USER_QUERY}
          * @return this
@@ -222,7 +226,8 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Says how long one request may take. Without it, it is {@code app.plugin.endpoints.timeout-millis}.
+         * Sets the time limit of a request. The default is
+         * {@code app.plugin.endpoints.timeout-millis}.
          *
          * @param limit at most 10 minutes
          * @return this
@@ -233,10 +238,11 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Declares the parameters by a record. Others are refused.
+         * Declares the parameters by a record. Others are rejected.
          *
          * @param <T> the type
-         * @param type a record whose components are the parameters; see {@link im.app.plugin.json.JsonSchema}
+         * @param type a record whose components are the parameters; see {@link
+         *     im.app.plugin.json.JsonSchema}
          * @return this
          */
         public <T> Builder<T, B, R> query(Class<T> type) {
@@ -324,10 +330,11 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Lets the endpoint send what its handler writes, instead of JSON. Such an endpoint has no schema of its result.
+         * Declares that the endpoint sends what its handler writes, instead of JSON. Such an
+         * endpoint has no result schema.
          *
          * @param type such as {@code text/csv; charset=utf-8}
-         * @return what remains to be said
+         * @return the builder of such an endpoint
          */
         public ContentBuilder<Q, B> contentType(String type) {
             declaration.put("contentType", Objects.requireNonNull(type, "type"));
@@ -337,7 +344,7 @@ public final class Endpoint implements JsonObject {
         /**
          * Completes the endpoint.
          *
-         * @param name tells the endpoints of a plugin apart; it is part of the id of the operation
+         * @param name unique among the endpoints of a plugin; it is part of the id of the operation
          * @param handler serves requests
          * @return the endpoint
          */
@@ -349,7 +356,7 @@ public final class Endpoint implements JsonObject {
     }
 
     /**
-     * An endpoint with a content type before its handler is known.
+     * Builds an endpoint with a content type.
      *
      * @param <Q> the type of the parameters
      * @param <B> the type of the body
@@ -364,7 +371,7 @@ public final class Endpoint implements JsonObject {
         /**
          * Completes the endpoint.
          *
-         * @param name tells the endpoints of a plugin apart; it is part of the id of the operation
+         * @param name unique among the endpoints of a plugin; it is part of the id of the operation
          * @param handler serves requests
          * @return the endpoint
          */

@@ -7,9 +7,10 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Takes the answer of an endpoint that declares a content type. What is written is sent when enough of it was gathered, when
- * {@link #flush()} is called, and when the handler returns. Writing waits until the caller takes it, which does not count as
- * time of the handler. It fails when the caller has left. Only one thread may write at a time.
+ * Receives the response of an endpoint that declares a content type. Written data is sent when the
+ * buffer is full, when {@link #flush()} is called, and when the handler returns. Writing waits
+ * until the caller accepts the data, which does not count towards the time limit of the handler. It
+ * fails when the caller has disconnected. Only one thread may write at a time.
  */
 public abstract class EndpointOutput extends OutputStream {
 
@@ -20,7 +21,7 @@ public abstract class EndpointOutput extends OutputStream {
      * Writes a text in UTF-8.
      *
      * @param text the text
-     * @throws IOException if the caller has left, or the answer is too long
+     * @throws IOException if the caller has disconnected, or the response is too long
      */
     public void write(String text) throws IOException {
         write(text.getBytes(StandardCharsets.UTF_8));

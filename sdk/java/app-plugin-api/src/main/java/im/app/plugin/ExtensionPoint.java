@@ -2,5 +2,7 @@
 
 package im.app.plugin;
 
-/** What all interfaces of extension points have in common. Plugins implement those, never this one alone. */
+/**
+ * The common superinterface of all extension points. Plugins implement those, never this one alone.
+ */
 public interface ExtensionPoint {}

@@ -9,8 +9,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Marks a method of an extension that an extension point declares. It may be left out. A plugin in which a method is marked
- * that no extension point of its class declares is rejected when it is loaded, rather than never called.
+ * Marks a method of an extension as declared by an extension point. It is optional. If no extension
+ * point of the class declares a marked method, the plugin is rejected when it is loaded; without
+ * the mark the method would never be called.
  */
 @Documented
 @Target(ElementType.METHOD)

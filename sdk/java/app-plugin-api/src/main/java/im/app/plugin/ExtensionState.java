@@ -4,12 +4,12 @@ package im.app.plugin;
 
 /** The states of an extension. Methods of extension points are called only while it is started. */
 public enum ExtensionState {
-    /** It was made, and {@link AppExtension#start()} has not succeeded yet. */
+    /** It was created, and {@link AppExtension#start()} has not succeeded yet. */
     LOADED,
-    /** It takes part. */
+    /** It receives calls. */
     STARTED,
-    /** It takes no part until it is resumed. */
+    /** It receives no calls until it is resumed. */
     PAUSED,
-    /** It never takes part again. */
+    /** It never receives calls again. */
     STOPPED
 }

@@ -8,10 +8,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes to the log of the server, with the id and the version of the plugin. Each <code>{}</code> in a message stands for the argument
- * at its place. An exception that is the last argument and has no place in the message is logged with its stack.
+ * Writes to the log of the server, with the id and the version of the plugin. Each <code>{}</code>
+ * in a message is replaced by the argument at its position. An exception that is the last argument
+ * and has no placeholder is logged with its stack.
  *
- * <p>A line that the server does not log, because of its level, costs a few nanoseconds and is not sent anywhere.
+ * <p>A line with a level that the server does not log costs a few nanoseconds and is not sent
+ * anywhere.
  */
 public final class Logger {
 
@@ -24,112 +26,112 @@ public final class Logger {
     }
 
     /**
-     * Logs that something failed.
+     * Logs a failure.
      *
      * @param message the message
-     * @param args what stands at its places
+     * @param args the arguments of its placeholders
      */
     public void error(String message, @Nullable Object... args) {
         log(LogLevel.ERROR, message, args);
     }
 
     /**
-     * Logs that something failed. The message is made only if it is logged.
+     * Logs a failure. The supplier is called only if the message is logged.
      *
-     * @param message makes the message
+     * @param message supplies the message
      */
     public void error(Supplier<String> message) {
         log(LogLevel.ERROR, message);
     }
 
     /**
-     * Tells whether such lines are logged.
+     * Returns whether the level is logged.
      *
-     * @return whether the log of the server takes them
+     * @return whether the server logs the level
      */
     public boolean isErrorEnabled() {
         return context.enabled(LogLevel.ERROR);
     }
 
     /**
-     * Logs something that somebody should look at.
+     * Logs a warning.
      *
      * @param message the message
-     * @param args what stands at its places
+     * @param args the arguments of its placeholders
      */
     public void warn(String message, @Nullable Object... args) {
         log(LogLevel.WARN, message, args);
     }
 
     /**
-     * Logs something that somebody should look at. The message is made only if it is logged.
+     * Logs a warning. The supplier is called only if the message is logged.
      *
-     * @param message makes the message
+     * @param message supplies the message
      */
     public void warn(Supplier<String> message) {
         log(LogLevel.WARN, message);
     }
 
     /**
-     * Tells whether such lines are logged.
+     * Returns whether the level is logged.
      *
-     * @return whether the log of the server takes them
+     * @return whether the server logs the level
      */
     public boolean isWarnEnabled() {
         return context.enabled(LogLevel.WARN);
     }
 
     /**
-     * Logs something worth knowing.
+     * Logs information.
      *
      * @param message the message
-     * @param args what stands at its places
+     * @param args the arguments of its placeholders
      */
     public void info(String message, @Nullable Object... args) {
         log(LogLevel.INFO, message, args);
     }
 
     /**
-     * Logs something worth knowing. The message is made only if it is logged.
+     * Logs information. The supplier is called only if the message is logged.
      *
-     * @param message makes the message
+     * @param message supplies the message
      */
     public void info(Supplier<String> message) {
         log(LogLevel.INFO, message);
     }
 
     /**
-     * Tells whether such lines are logged.
+     * Returns whether the level is logged.
      *
-     * @return whether the log of the server takes them
+     * @return whether the server logs the level
      */
     public boolean isInfoEnabled() {
         return context.enabled(LogLevel.INFO);
     }
 
     /**
-     * Logs something for whoever looks for an error.
+     * Logs details for debugging.
      *
      * @param message the message
-     * @param args what stands at its places
+     * @param args the arguments of its placeholders
      */
     public void debug(String message, @Nullable Object... args) {
         log(LogLevel.DEBUG, message, args);
     }
 
     /**
-     * Logs something for whoever looks for an error. The message is made only if it is logged.
+     * Logs details for debugging. The supplier is called only if the message is logged.
      *
-     * @param message makes the message
+     * @param message supplies the message
      */
     public void debug(Supplier<String> message) {
         log(LogLevel.DEBUG, message);
     }
 
     /**
-     * Tells whether such lines are logged.
+     * Returns whether the level is logged.
      *
-     * @return whether the log of the server takes them
+     * @return whether the server logs the level
      */
     public boolean isDebugEnabled() {
         return context.enabled(LogLevel.DEBUG);

@@ -8,14 +8,15 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** Says below which prefix of the server's configuration the properties of a class stand. */
+/** The prefix of a class's properties in the server's configuration. */
 @Documented
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface PropertiesPrefix {
 
     /**
-     * The prefix, for example {@code word-filter}. It must not begin with {@code app}, which is the server's own.
+     * Returns the prefix, for example {@code word-filter}. It must not begin with {@code app},
+     * which is the server's own.
      *
      * @return the prefix
      */

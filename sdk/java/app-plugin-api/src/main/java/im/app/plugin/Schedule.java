@@ -2,20 +2,20 @@
 
 package im.app.plugin;
 
-/** A task that the server runs again and again. It ends with the extension, or when it is cancelled. */
+/** A task that the server runs repeatedly. It ends with the extension, or when it is cancelled. */
 public interface Schedule {
 
     /**
-     * The name of the schedule.
+     * Returns the name of the schedule.
      *
-     * @return the name, which is that of the times if none was given
+     * @return the name; if none was given, it is that of the times
      */
     String name();
 
     /**
-     * Ends the schedule. A run that has begun goes on.
+     * Cancels the schedule. A running task is not interrupted.
      *
-     * @return whether it was there
+     * @return whether the schedule existed
      */
     boolean cancel();
 }

@@ -5,18 +5,19 @@ package im.app.plugin;
 import java.util.Objects;
 
 /**
- * How a schedule runs.
+ * The options of a schedule.
  *
- * @param name tells it from others of the extension; if it is empty, the schedule is named as its times
- * @param leaderOnly whether only one node of the cluster runs it: the leader, or another one if the leader does not have the extension
+ * @param name unique in the extension; if it is empty, the schedule is named after its times
+ * @param leaderOnly whether only one node of the cluster runs it: the leader, or another one if the
+ *     leader does not have the extension
  */
 public record ScheduleOptions(String name, boolean leaderOnly) {
 
-    /** A schedule that all nodes run, named as its times. */
+    /** A schedule that all nodes run, named after its times. */
     public static final ScheduleOptions DEFAULT = new ScheduleOptions("", false);
 
     /**
-     * Makes options.
+     * Creates options.
      *
      * @param name the name, or an empty text
      * @param leaderOnly whether only one node of the cluster runs it
@@ -26,9 +27,9 @@ public record ScheduleOptions(String name, boolean leaderOnly) {
     }
 
     /**
-     * Names the schedule.
+     * Returns options with another name.
      *
-     * @param name its name
+     * @param name the name
      * @return the options with the name
      */
     public ScheduleOptions named(String name) {
@@ -36,9 +37,9 @@ public record ScheduleOptions(String name, boolean leaderOnly) {
     }
 
     /**
-     * Lets only one node of the cluster run the schedule.
+     * Returns options of a schedule that only one node of the cluster runs.
      *
-     * @return the options of such a schedule
+     * @return the options
      */
     public static ScheduleOptions onLeader() {
         return new ScheduleOptions("", true);

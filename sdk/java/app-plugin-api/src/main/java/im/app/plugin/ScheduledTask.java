@@ -4,13 +4,13 @@ package im.app.plugin;
 
 import java.time.Instant;
 
-/** What a schedule runs. */
+/** The task of a schedule. */
 @FunctionalInterface
 public interface ScheduledTask {
 
     /**
-     * Called at the times of the schedule, each time on a virtual thread, never twice at the same time. The thread is interrupted when
-     * the time limit is over.
+     * Called at the times of the schedule, each time on a virtual thread, never concurrently. The
+     * thread is interrupted at the time limit.
      *
      * @param slot the time at which the run was due
      * @throws Exception is logged and counted

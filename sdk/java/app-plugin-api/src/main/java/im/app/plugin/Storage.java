@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A small durable space of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in all, with keys of up to 256 bytes. What
- * is kept outlives the plugin.
+ * A small durable key-value store of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in
+ * total, with keys of up to 256 bytes. Values are kept when the plugin is removed.
  */
 public interface Storage {
 
@@ -22,7 +22,7 @@ public interface Storage {
     byte @Nullable [] get(String key);
 
     /**
-     * Keeps a value. It is durable when the method returns.
+     * Stores a value. It is durable when the method returns.
      *
      * @param key its key
      * @param value the value
@@ -40,7 +40,7 @@ public interface Storage {
     /**
      * Returns the keys that begin with a prefix, sorted by their bytes.
      *
-     * @param prefix the prefix; an empty one is that of all keys
+     * @param prefix the prefix; all keys have the empty prefix
      * @return the keys
      */
     List<String> keys(String prefix);
@@ -57,7 +57,7 @@ public interface Storage {
     }
 
     /**
-     * Keeps a text.
+     * Stores a text.
      *
      * @param key its key
      * @param text the text
@@ -67,7 +67,7 @@ public interface Storage {
     }
 
     /**
-     * Returns a value that was kept as JSON.
+     * Returns a value that was stored as JSON.
      *
      * @param <T> the type of the value
      * @param key its key
@@ -80,7 +80,7 @@ public interface Storage {
     }
 
     /**
-     * Keeps a value as JSON.
+     * Stores a value as JSON.
      *
      * @param key its key
      * @param value a record, a map, a list, a text, a number

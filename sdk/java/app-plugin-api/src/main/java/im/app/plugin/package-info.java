@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What plugins in Java are written against. */
+/** The API for plugins in Java. */
 @NullMarked
 package im.app.plugin;
 

@@ -32,7 +32,7 @@ class AppExtensionTest {
         final ExtensionContext inConstructor = Contexts.current();
     }
 
-    /** A server that answers every operation with the same text. */
+    /** A server that returns the same text for every operation. */
     static class Fake implements ExtensionContext {
         final List<String> seen = new ArrayList<>();
         String answer;

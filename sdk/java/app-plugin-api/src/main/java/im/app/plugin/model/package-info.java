@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What extension points get and answer. */
+/** The types of parameters and results of extension points. */
 @NullMarked
 package im.app.plugin.model;
 

@@ -8,7 +8,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Gives extensions their contexts. Only hosts use it. */
+/** Assigns contexts to extensions. Only hosts use it. */
 public final class Contexts {
 
     private static final ThreadLocal<ExtensionContext> CONSTRUCTING = new ThreadLocal<>();
@@ -18,9 +18,9 @@ public final class Contexts {
     private Contexts() {}
 
     /**
-     * Called by {@link AppExtension} alone: how the context of an extension is reached.
+     * Called by {@link AppExtension} only: sets how the context of an extension is accessed.
      *
-     * @param set gives an extension its context
+     * @param set sets the context of an extension
      * @param get returns the context of an extension
      */
     public static void access(BiConsumer<AppExtension, ExtensionContext> set, Function<AppExtension, ExtensionContext> get) {
@@ -32,17 +32,17 @@ public final class Contexts {
     }
 
     /**
-     * Gives an extension its context.
+     * Sets the context of an extension.
      *
      * @param extension the extension
-     * @param context what it uses from now on
+     * @param context the context that it uses from now on
      */
     public static void attach(AppExtension extension, ExtensionContext context) {
         setter.accept(extension, context);
     }
 
     /**
-     * The context of an extension.
+     * Returns the context of an extension.
      *
      * @param extension the extension
      * @return its context, or null if it has none
@@ -52,13 +52,13 @@ public final class Contexts {
     }
 
     /**
-     * Runs a constructor; the extension that it makes has the context from its first line on.
+     * Runs a constructor; the new extension has the context from its first line on.
      *
-     * @param <T> what is made
+     * @param <T> the type of the extension
      * @param context the context
-     * @param constructor makes it
-     * @return what was made
-     * @throws Exception what the constructor throws
+     * @param constructor creates the extension
+     * @return the extension
+     * @throws Exception exceptions of the constructor
      */
     public static <T> T constructing(ExtensionContext context, Callable<T> constructor) throws Exception {
         ExtensionContext before = CONSTRUCTING.get();
@@ -75,7 +75,7 @@ public final class Contexts {
     }
 
     /**
-     * The context of the extension that this thread is about to make.
+     * Returns the context of the extension that this thread is creating.
      *
      * @return the context, or null
      */

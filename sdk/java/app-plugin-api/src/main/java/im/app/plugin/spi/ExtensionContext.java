@@ -15,13 +15,13 @@ import java.time.Instant;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What a host offers to an extension. All methods are safe for concurrent use. */
+/** The host's API for an extension. All methods are safe for concurrent use. */
 public interface ExtensionContext {
 
     /**
      * Writes a line of the log.
      *
-     * @param level how important it is
+     * @param level the level
      * @param logger the name of the logger
      * @param message the line
      * @param thrown an exception, or null
@@ -29,7 +29,7 @@ public interface ExtensionContext {
     void log(LogLevel level, String logger, String message, @Nullable Throwable thrown);
 
     /**
-     * Tells whether the log takes lines of a level. It costs next to nothing.
+     * Returns whether a level is logged. The cost is negligible.
      *
      * @param level the level
      * @return whether a line would be logged
@@ -37,10 +37,10 @@ public interface ExtensionContext {
     boolean enabled(LogLevel level);
 
     /**
-     * Carries out an operation of the admin interface.
+     * Calls an operation of the admin interface.
      *
      * @param operation the id of the operation
-     * @param json its input: an object with the parameters by their names and the body as {@code body}
+     * @param json its input: an object with the parameters by name and the body as {@code body}
      * @return the JSON of the data, or null if there is none
      * @throws im.app.plugin.AppException if the server refuses
      */
@@ -55,22 +55,22 @@ public interface ExtensionContext {
     Map<String, @Nullable Object> config(String prefix);
 
     /**
-     * Returns the settings of the plugin that hold.
+     * Returns the current settings of the plugin.
      *
      * @return a JSON object
-     * @throws im.app.plugin.AppException if the plugin declares none, or what is set is not valid
+     * @throws im.app.plugin.AppException if the plugin declares none, or the settings are invalid
      */
     String settings();
 
     /**
-     * Tells users of something.
+     * Sends a notification to users.
      *
-     * @param notification what, and whom
+     * @param notification the notification with its recipients
      */
     void notifyUsers(Notification notification);
 
     /**
-     * Says that a meeting has ended.
+     * Reports that a meeting has ended.
      *
      * @param meetingId the id of the meeting
      * @param at when it ended
@@ -78,39 +78,40 @@ public interface ExtensionContext {
     void meetingEnded(long meetingId, Instant at);
 
     /**
-     * Lets a task run again and again while the extension is started.
+     * Runs a task repeatedly while the extension is started.
      *
      * @param when a cron expression or an interval
-     * @param options how it runs
-     * @param task what is run
+     * @param options the options
+     * @param task the task
      * @return the schedule
-     * @throws im.app.plugin.AppException if the times are not valid or the extension has such a schedule already
+     * @throws im.app.plugin.AppException if the times are invalid or the extension has such a
+     *     schedule already
      */
     Schedule schedule(String when, ScheduleOptions options, ScheduledTask task);
 
     /**
-     * The durable space of the plugin.
+     * Returns the durable storage of the plugin.
      *
      * @return the storage
      */
     Storage storage();
 
     /**
-     * The folder for files of the plugin.
+     * Returns the plugin's folder for files.
      *
-     * @return the folder, which is there
+     * @return the folder, which exists
      */
     Path dataFolder();
 
     /**
-     * The server.
+     * Returns the server.
      *
-     * @return the node that calls the plugin; a process with both roles is two
+     * @return the node that calls the plugin; a process with both roles is two nodes
      */
     Node node();
 
     /**
-     * Tells whether the plugin gets nothing but copies of calls.
+     * Returns whether the plugin receives only copies of calls.
      *
      * @return whether it runs as a shadow
      */
@@ -119,14 +120,14 @@ public interface ExtensionContext {
     }
 
     /**
-     * What the plugin says of itself.
+     * Returns the descriptor of the plugin.
      *
-     * @return its descriptor
+     * @return the descriptor
      */
     Descriptor descriptor();
 
     /**
-     * Makes an object of properties.
+     * Creates an object from properties.
      *
      * @param <T> the type of the object
      * @param type a class with {@link im.app.plugin.PropertiesPrefix}
@@ -135,9 +136,9 @@ public interface ExtensionContext {
     <T> T bind(Class<T> type);
 
     /**
-     * The state of the extension.
+     * Returns the state of the extension.
      *
-     * @return its state
+     * @return the state
      */
     ExtensionState state();
 }

@@ -4,12 +4,12 @@ package im.app.plugin.spi;
 
 /** The levels of the log, the most important first. */
 public enum LogLevel {
-    /** Something failed. */
+    /** A failure. */
     ERROR,
-    /** Somebody should look at it. */
+    /** An abnormal condition. */
     WARN,
-    /** Worth knowing. */
+    /** A normal event. */
     INFO,
-    /** For whoever looks for an error. */
+    /** Details for debugging. */
     DEBUG
 }
