@@ -166,7 +166,7 @@ class PluginRunnerTest {
         }
     }
 
-    /** Has an extension that is none. */
+    /** Names an extension that is not one. */
     public static class BadPlugin extends AppPlugin {
         @Override
         public Set<Class<? extends AppExtension>> getExtensions() {

@@ -25,7 +25,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** A plugin that uses everything that the server offers. */
+/** A plugin that uses the whole server API. */
 public class SamplePlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

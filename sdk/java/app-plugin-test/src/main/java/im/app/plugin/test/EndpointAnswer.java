@@ -6,7 +6,7 @@ import im.app.plugin.json.Json;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What an endpoint answered.
+ * The response of an endpoint.
  *
  * @param json the data; null if there is none, or the endpoint declares a content type
  * @param content what the handler wrote, if the endpoint declares a content type
@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
 public record EndpointAnswer(String json, byte[] content) {
 
     /**
-     * Reads the data.
+     * Converts the data.
      *
      * @param <T> the type
      * @param type the type of the result of the endpoint
@@ -25,7 +25,7 @@ public record EndpointAnswer(String json, byte[] content) {
     }
 
     /**
-     * The content as a text in UTF-8.
+     * Returns the content as UTF-8 text.
      *
      * @return the text
      */

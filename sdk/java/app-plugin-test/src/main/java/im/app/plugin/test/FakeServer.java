@@ -29,7 +29,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** What a plugin uses of the server, in memory. */
+/** An in-memory implementation of the server API for a plugin. */
 final class FakeServer {
     private final Properties properties = new Properties();
     private final ConcurrentMap<String, Function<Map<String, Object>, Object>> answers = new ConcurrentHashMap<>();
@@ -39,7 +39,7 @@ final class FakeServer {
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
     private final ConcurrentMap<ScheduleKey, ScheduleInfo> schedules = new ConcurrentHashMap<>();
-    /** Where calls of endpoints write. */
+    /** The streams of endpoint calls. */
     private final ConcurrentMap<Long, OutputStream> outputs = new ConcurrentHashMap<>();
     private Path dataFolder;
     private volatile Map<String, Object> settings = Map.of();
@@ -91,7 +91,7 @@ final class FakeServer {
         logs.add(new LogLine(level, in.string(), in.string(), in.string()));
     }
 
-    /** Answers what a plugin asks. */
+    /** Responds to a request of a plugin. */
     void ask(In in, Out out) {
         in.number();
         int what = in.u8();
@@ -124,7 +124,7 @@ final class FakeServer {
         }
     }
 
-    /** Lets the answers of an endpoint go to a stream while a call runs. */
+    /** Sends the response of an endpoint to a stream while a call runs. */
     void open(long call, OutputStream output) {
         outputs.put(call, output);
     }
@@ -145,7 +145,7 @@ final class FakeServer {
         }
     }
 
-    /** What tells schedules of a plugin apart. */
+    /** The identity of a plugin's schedule. */
     record ScheduleKey(String extension, String name) {}
 
     private String schedule(String extension, String given, String when, boolean leaderOnly) {
@@ -165,7 +165,7 @@ final class FakeServer {
         schedules.clear();
     }
 
-    /** The folder of the plugin, which is made when it is needed. */
+    /** Returns the folder of the plugin, which is created at the first call. */
     synchronized Path dataFolder() {
         try {
             if (dataFolder == null) {

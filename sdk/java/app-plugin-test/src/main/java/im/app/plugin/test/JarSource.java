@@ -20,7 +20,7 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Where the classes of a plugin are.
+ * The location of a plugin's classes.
  *
  * @param place a folder or a jar
  * @param id the id of the plugin
@@ -56,7 +56,7 @@ record JarSource(Path place, String id, String version, String className) {
         return Files.isDirectory(place) ? id + ".jar" : place.getFileName().toString();
     }
 
-    /** Whether a jar must be made. */
+    /** Returns whether a jar must be created. */
     boolean isTemporary(List<Class<?>> libraries) {
         return Files.isDirectory(place) || !libraries.isEmpty();
     }
@@ -81,7 +81,7 @@ record JarSource(Path place, String id, String version, String className) {
         }
     }
 
-    /** A value of the descriptor: one line with its key, as descriptors have it. */
+    /** Returns a value of the descriptor, which is on one line with its key. */
     private static String value(String descriptor, String key) {
         for (String line : descriptor.lines().toList()) {
             if (line.startsWith(key + ":")) {
@@ -97,7 +97,7 @@ record JarSource(Path place, String id, String version, String className) {
         return "";
     }
 
-    /** Makes a jar of the plugin and its libraries. */
+    /** Creates a jar of the plugin and its libraries. */
     Path pack(Path target, List<Class<?>> libraries) throws IOException {
         Set<String> names = new HashSet<>();
         try (OutputStream file = Files.newOutputStream(target); ZipOutputStream out = new ZipOutputStream(file)) {

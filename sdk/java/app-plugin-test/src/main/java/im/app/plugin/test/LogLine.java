@@ -7,9 +7,9 @@ import im.app.plugin.spi.LogLevel;
 /**
  * A line that a plugin logged.
  *
- * @param level how important it is
- * @param logger who wrote it, mostly the name of a class
- * @param message what it says
- * @param stack the stack of the exception that was logged with it; empty if there was none
+ * @param level the level
+ * @param logger the name of the logger, usually the name of a class
+ * @param message the message
+ * @param stack the stack of the logged exception; empty if there was none
  */
 public record LogLine(LogLevel level, String logger, String message, String stack) {}

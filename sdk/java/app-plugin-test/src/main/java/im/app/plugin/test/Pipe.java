@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Bytes from threads to a thread. Unlike the pipes of the platform it does not care which threads write, and whether they
- * still live.
+ * A pipe from any threads to one thread. Unlike the pipes of the platform it does not depend on
+ * which threads write, and whether they are still alive.
  */
 final class Pipe {
     private final ReentrantLock lock = new ReentrantLock();

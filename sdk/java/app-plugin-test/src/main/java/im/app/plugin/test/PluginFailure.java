@@ -2,23 +2,26 @@
 
 package im.app.plugin.test;
 
-/** What a server would log: the plugin threw something else than an {@link im.app.plugin.AppException}, or could not be loaded. */
+/**
+ * A failure that a server would log: the plugin threw an exception other than
+ * {@link im.app.plugin.AppException}, or could not be loaded.
+ */
 public class PluginFailure extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /** Where it was thrown. */
+    /** The location of the exception. */
     private final String location;
 
     /** The stack in the plugin. */
     private final String stack;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what happened
-     * @param location file and line; empty if they are not known
-     * @param stack the stack in the plugin; empty if it is not known
+     * @param message the message
+     * @param location file and line; empty if unknown
+     * @param stack the stack in the plugin; empty if unknown
      */
     public PluginFailure(String message, String location, String stack) {
         super(location.isEmpty() ? message : message + " (" + location + ")" + (stack.isEmpty() ? "" : "\n" + stack));
@@ -27,18 +30,18 @@ public class PluginFailure extends RuntimeException {
     }
 
     /**
-     * Where it was thrown.
+     * Returns the location of the exception.
      *
-     * @return file and line; empty if they are not known
+     * @return file and line; empty if unknown
      */
     public String location() {
         return location;
     }
 
     /**
-     * The stack in the plugin.
+     * Returns the stack in the plugin.
      *
-     * @return the stack; empty if it is not known
+     * @return the stack; empty if unknown
      */
     public String stack() {
         return stack;

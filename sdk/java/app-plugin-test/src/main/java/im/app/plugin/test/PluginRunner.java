@@ -31,9 +31,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A plugin that runs in a real host, in this process and without a server: its jar is loaded by the loader of the host, and
- * everything that it gets and answers goes through the same code as on a server. What it asks of the server is answered from
- * memory.
+ * Runs a plugin in a real host, in this process and without a server: the host's loader loads its
+ * jar, and all parameters and results pass through the same code as on a server. Its requests to
+ * the server are answered from memory.
  *
  * <pre>{@code
  * try (PluginRunner plugin = PluginRunner.of(WordFilterPlugin.class).property("word-filter.words[0]", "darn").start()) {
@@ -41,7 +41,8 @@ import java.util.function.Function;
  * }
  * }</pre>
  *
- * <p>What the plugin keeps in static fields is seen by the plugin alone: its classes are loaded anew for each runner.
+ * <p>Static fields of the plugin are visible to the plugin only: its classes are loaded anew for
+ * each runner.
  */
 public final class PluginRunner implements AutoCloseable {
 
@@ -112,27 +113,27 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Prepares a plugin whose classes are in this program. They and what lies beside them, such as {@code plugin.yaml}, are
-     * packed into a jar.
+     * Prepares a plugin whose classes are in this program. They and the files next to them, such as
+     * {@code plugin.yaml}, are packed into a jar.
      *
      * @param plugin the class of the plugin
-     * @return what remains to be said
+     * @return the builder of the runner
      */
     public static Builder of(Class<? extends AppPlugin> plugin) {
         return new Builder(JarSource.of(plugin));
     }
 
     /**
-     * Prepares a plugin that is a jar.
+     * Prepares a plugin in a jar.
      *
      * @param jar the jar, with {@code plugin.yaml} at its root
-     * @return what remains to be said
+     * @return the builder of the runner
      */
     public static Builder of(Path jar) {
         return new Builder(JarSource.of(jar));
     }
 
-    /** What a plugin finds. */
+    /** Configures the environment of the plugin. */
     public static final class Builder {
         private final JarSource source;
         private final FakeServer server = new FakeServer();
@@ -145,10 +146,11 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Sets a property, as {@code --set} of the server does.
+         * Sets a property, like {@code --set} of the server.
          *
          * @param name its name, for example {@code word-filter.words[0]}
-         * @param value a text, a number or a boolean; texts that are numbers or booleans become such
+         * @param value a text, a number or a boolean; texts that are numbers or booleans are
+         *     converted
          * @return this
          */
         public Builder property(String name, Object value) {
@@ -157,8 +159,8 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Sets the settings of the plugin. They are taken as they are: neither checked nor completed by the defaults of the
-         * schema in {@code plugin.yaml}.
+         * Sets the settings of the plugin. They are used unchanged: neither checked nor completed
+         * with the defaults of the schema in {@code plugin.yaml}.
          *
          * @param values nested maps of texts, numbers, booleans and lists
          * @return this
@@ -169,7 +171,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Says where the plugin runs; without that it is a service.
+         * Sets the node that the plugin runs in; the default is a service.
          *
          * @param id the id of the node
          * @param role GATEWAY or SERVICE
@@ -182,11 +184,11 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Says what an operation of the admin interface answers. Operations that nothing is said about are refused.
+         * Sets the result of an operation of the admin interface. Other operations are refused.
          *
          * @param operation the id of the operation, for example {@code queryUsers}
-         * @param answer makes the data of the parameters: records, maps, lists, texts, numbers, or null for nothing. An
-         *     {@link im.app.plugin.AppException} refuses.
+         * @param answer returns the data for the parameters: records, maps, lists, texts, numbers,
+         *     or null if there is none. An {@link im.app.plugin.AppException} refuses.
          * @return this
          */
         public Builder answer(String operation, Function<Map<String, Object>, Object> answer) {
@@ -195,7 +197,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Packs libraries into the jar as well, as the build of the plugin does.
+         * Packs libraries into the jar as well, like the build of the plugin.
          *
          * @param classes one class of each library
          * @return this
@@ -206,7 +208,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Says how long a call may take; without that it is 30 seconds.
+         * Sets the time limit of a call; the default is 30 seconds.
          *
          * @param limit the limit
          * @return this
@@ -217,7 +219,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Makes it an error that the jar has a class which the server has as well.
+         * Makes loading fail if the jar contains a class that the server has as well.
          *
          * @return this
          */
@@ -227,7 +229,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Loads the plugin, and runs no hook.
+         * Loads the plugin without running hooks.
          *
          * @return the plugin
          * @throws Exception if it cannot be loaded
@@ -287,7 +289,7 @@ public final class PluginRunner implements AutoCloseable {
     /**
      * Changes the settings and runs the hook onSettingsChanged of all extensions.
      *
-     * @param values the settings from now on
+     * @param values the new settings
      */
     public void changeSettings(Map<String, Object> values) {
         server.settings(values);
@@ -295,19 +297,19 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Tells which schedules the plugin has. They do not run by themselves.
+     * Returns the schedules of the plugin. They do not run by themselves.
      *
-     * @return the schedules, by their extensions and names
+     * @return the schedules, by extension and name
      */
     public List<ScheduleInfo> schedules() {
         return server.schedules();
     }
 
     /**
-     * Runs the task of a schedule once, as the server does when its time has come.
+     * Runs the task of a schedule once, like the server at its time.
      *
      * @param name the name of the schedule
-     * @param slot the time that the task gets
+     * @param slot the time that is passed to the task
      */
     public void runSchedule(String name, Instant slot) {
         ScheduleInfo schedule = schedules().stream().filter(s -> s.name().equals(name)).findFirst()
@@ -321,12 +323,13 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Lets an endpoint serve a request. The input is not checked against the schemas, which only the server does.
+     * Serves a request with an endpoint. The input is not checked against the schemas, which only
+     * the server does.
      *
      * @param handler the name of the handler
      * @param query the parameters; null if the endpoint declares none
-     * @param body the body, which becomes JSON; null if the endpoint declares none
-     * @return what it answers
+     * @param body the body, which is converted to JSON; null if the endpoint declares none
+     * @return the response
      */
     public EndpointAnswer serve(String handler, Map<String, Object> query, Object body) {
         Loaded target = extensions.stream().filter(e -> e.handlers.contains(handler)).findFirst()
@@ -349,7 +352,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Tells the classes of the extensions.
+     * Returns the classes of the extensions.
      *
      * @return their names
      */
@@ -358,7 +361,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Tells what is odd about the plugin but no reason to refuse it.
+     * Returns warnings about the plugin that do not prevent loading it.
      *
      * @return sentences
      */
@@ -367,23 +370,24 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Calls the plugin as the server does. Methods that the extension does not have answer with null.
+     * Returns a proxy that calls the plugin like the server. Methods that the extension does not
+     * have return null.
      *
      * @param <P> the extension point
      * @param point its interface
-     * @return what calls the first extension that implements it
+     * @return the proxy of the first extension that implements it
      */
     public <P extends ExtensionPoint> P point(Class<P> point) {
         return point(point, null);
     }
 
     /**
-     * Calls one extension of the plugin as the server does.
+     * Returns a proxy that calls one extension of the plugin like the server.
      *
      * @param <P> the extension point
      * @param point its interface
      * @param extension the class of the extension, null for the first one that implements the point
-     * @return what calls it
+     * @return the proxy
      */
     public <P extends ExtensionPoint> P point(Class<P> point, Class<? extends AppExtension> extension) {
         PointInfo info = Dispatch.POINTS.stream().filter(p -> p.type() == point).findFirst()
@@ -434,62 +438,62 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Tells what the plugin has logged.
+     * Returns what the plugin has logged.
      *
-     * @return the lines in their order
+     * @return the lines in order
      */
     public List<LogLine> logs() {
         return server.logs();
     }
 
     /**
-     * The meetings that plugins said have ended.
+     * Returns the meetings that plugins reported as ended.
      *
-     * @return when each ended, by its id
+     * @return when each ended, by id
      */
     public Map<Long, Instant> endedMeetings() {
         return server.endedMeetings();
     }
 
     /**
-     * Tells what the plugin has told users.
+     * Returns the notifications that the plugin has sent.
      *
-     * @return the notifications in their order
+     * @return the notifications in order
      */
     public List<Notification> notifications() {
         return server.notifications();
     }
 
     /**
-     * Tells which operations of the admin interface the plugin has called.
+     * Returns the operations of the admin interface that the plugin has called.
      *
-     * @return the calls in their order
+     * @return the calls in order
      */
     public List<ApiCall> apiCalls() {
         return server.calls();
     }
 
     /**
-     * The durable space of the plugin.
+     * Returns the storage of the plugin.
      *
-     * @return what is in it now, which can be changed
+     * @return its current contents, which can be changed
      */
     public Map<String, byte[]> storage() {
         return server.storage();
     }
 
     /**
-     * The folder of the plugin. It is deleted when the plugin is closed.
+     * Returns the folder of the plugin. It is deleted when the plugin is closed.
      *
-     * @return the folder, which is there
+     * @return the folder, which exists
      */
     public Path dataFolder() {
         return server.dataFolder();
     }
 
     /**
-     * Stops the extensions, forgets the plugin and ends the host. A thread of the plugin that still runs is a failure: on a
-     * server it would keep the classes of the plugin in memory.
+     * Stops the extensions, unloads the plugin and ends the host. If a thread of the plugin still
+     * runs, closing fails: on a server it would keep the classes of the plugin in memory.
      */
     @Override
     public void close() {

@@ -9,7 +9,10 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Properties by names such as {@code a.b-c[0].d}, which become nested maps and lists as on a server. */
+/**
+ * Properties with names such as {@code a.b-c[0].d}, which are converted to nested maps and lists as
+ * on a server.
+ */
 final class Properties {
     private static final Pattern PART = Pattern.compile("([^.\\[\\]]+)|\\[(\\d+)]");
 
@@ -87,7 +90,7 @@ final class Properties {
         return map.get(key);
     }
 
-    /** The properties below a prefix; none if there are none. */
+    /** Returns the properties below a prefix; empty if there are none. */
     synchronized Object below(String prefix) {
         Object at = root;
         for (Object part : path(prefix)) {

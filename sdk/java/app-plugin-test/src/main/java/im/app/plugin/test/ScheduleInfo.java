@@ -3,7 +3,7 @@
 package im.app.plugin.test;
 
 /**
- * A schedule that a plugin asked for.
+ * A schedule of a plugin.
  *
  * @param extension the name of the class of the extension
  * @param name the name of the schedule

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A host in this process, and the end of its streams where otherwise the server is. */
+/** A host in this process, and the server's end of its streams. */
 final class Wiring {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
@@ -118,12 +118,18 @@ final class Wiring {
         request(Frame.HELLO, out);
     }
 
-    /** Sends a request and waits for its answer. Only calls have the time limit of the test; all else just must end. */
+    /**
+     * Sends a request and waits for its response. The time limit of the test applies to calls only;
+     * other requests have a generous limit.
+     */
     In request(int kind, Out body) {
         return request(kind == Frame.CALL ? timeout : PATIENCE, kind, ids.incrementAndGet(), body);
     }
 
-    /** Sends a call of an endpoint, whose content goes to a stream, and waits for its answer. */
+    /**
+     * Sends a call of an endpoint, whose content is written to a stream, and waits for its
+     * response.
+     */
     In request(int kind, Out body, OutputStream content) {
         long id = ids.incrementAndGet();
         server.open(id, content);
