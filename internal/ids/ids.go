@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ids makes the 63-bit identifiers of stored things. They are unique as long as every running generator has
-// its own node number, and they grow with time within one generator. They are not secret and not random: use them
-// as keys, never as tokens.
+// Package ids generates the 63-bit ids of stored records. They are unique as long as every running
+// generator has its own node number, and they increase with time within one generator. They are
+// neither secret nor random: use them as keys, never as tokens.
 //
-// A generator whose node number is only leased is bound to a span of time: it makes no id below or above the span, and
-// whoever grants spans of one number never lets two of them overlap. Ids are unique because of that alone, whatever the
-// clocks of the machines say.
+// A generator with a leased node number is restricted to a span of time: it generates no id outside
+// the span, and the spans granted for one number must never overlap. That alone makes ids unique,
+// independently of the clocks of the machines.
 //
 // Layout of an id, from the most significant bit:
 //

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package javasdk writes the generated part of the Java SDK: the interfaces of the extension points, records of what they
-// get and answer, the code that reads and writes these on the pipes of the Java host, the status codes, and the
-// operations of the admin interface. All of it comes from the declarations; nothing here is declared anew.
+// Package javasdk writes the generated part of the Java SDK: the interfaces of the extension
+// points, records of their parameters and results, the codecs of these for the pipes of the Java
+// host, the status codes, and the operations of the admin interface. It generates everything from the
+// declarations and declares nothing itself.
 //
-// What a value looks like on the pipes follows from its Go type alone:
+// The encoding of a value on the pipes depends on its Go type only:
 //
 //	bool                     one byte
 //	integers, enums          zigzag varint
 //	float32, float64         4 or 8 bytes, big endian
 //	string, []byte           varint length, bytes
 //	time.Time                zigzag varint of milliseconds since 1970
-//	pointers                 one byte that is 0 for nil, then what they point to
+//	pointers                 one byte that is 0 for nil, then the value
 //	messages of the protocol as pointers; then varint length, bytes
 //	structs                  their fields in order
 //	slices                   varint count, items
 //	maps                     varint count, keys and values
-//	map[string]any           a string that holds its JSON
+//	map[string]any           a string with its JSON
 //
-// The Go end of the pipes is not here: internal/plugin/java is.
+// Package java implements the Go end of the pipes.
 package javasdk
 
 import (
