@@ -65,7 +65,7 @@ type writer struct {
 	insertions []inserted
 	probes     []*probe
 	scopes     []*scope
-	// self tells for each scope whether this is its own.
+	// self is true for each scope with its own this.
 	self []bool
 	// module is true if top-level variables are not global.
 	module bool
