@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a plugin in JavaScript finds in its engine: the language of ECMAScript 2022 and these globals. There is no DOM and
-// there is no Node.js, so use "lib": ["ES2022"] and "types": ["app-plugin"] in jsconfig.json.
+// The environment of a plugin in JavaScript: the language ECMAScript 2022 and these globals. There is
+// no DOM and no Node.js, so use "lib": ["ES2022"] and "types": ["app-plugin"] in jsconfig.json.
 
 /// <reference path="points.d.ts" />
 /// <reference path="api.d.ts" />
@@ -9,16 +9,19 @@
 /// <reference path="java.d.ts" />
 /// <reference path="test.d.ts" />
 
-/** An integer of 64 bits, as a decimal string: numbers of JavaScript are not exact above 2^53. All ids are such strings. */
+/**
+ * A 64-bit integer as a decimal string: numbers in JavaScript are not exact above 2^53. All ids are
+ * such strings.
+ */
 type Int64 = string;
 
-/** Bytes as text. */
+/** Bytes encoded as Base64. */
 type Base64 = string;
 
-/** What JSON can hold. */
+/** A JSON value. */
 type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };
 
-/** What a plugin says of itself. */
+/** The descriptor of a plugin. */
 interface PluginDescriptor {
   /** Must be unique among the plugins of a server. */
   id: string;
@@ -26,7 +29,7 @@ interface PluginDescriptor {
   provider?: string;
   license?: string;
   description?: string;
-  /** Where the plugin can run; everywhere if it is absent. */
+  /** The servers that the plugin is for; all if absent. */
   'compatible-servers'?: string[] | string;
   'compatible-server'?: string[] | string;
   /**
@@ -34,18 +37,22 @@ interface PluginDescriptor {
    * Secrets have writeOnly: true or format: 'password'.
    */
   settings?: { [keyword: string]: unknown };
-  /** The permissions of the admin interface that app.api needs, as 'USER_QUERY'. Without app.plugin.grants.mode=OPEN it has no others. */
+  /**
+   * The permissions of the admin interface that app.api needs, such as 'USER_QUERY'. The plugin has
+   * no others unless app.plugin.grants.mode is OPEN.
+   */
   permissions?: string[];
   /**
-   * The hosts that fetch, WebSocket and load connect to: 'api.example.org', '*.example.org', '10.0.0.1:8080', '[::1]' or '*' for
-   * all. Without app.plugin.grants.mode=OPEN they reach no others.
+   * The hosts that fetch, WebSocket and load connect to: 'api.example.org', '*.example.org',
+   * '10.0.0.1:8080', '[::1]' or '*' for all. Others cannot be reached unless app.plugin.grants.mode
+   * is OPEN.
    */
   hosts?: string[];
-  /** Whether the plugin uses Java.type. Without app.plugin.grants.mode=OPEN it needs that. */
+  /** Whether the plugin uses Java.type; required unless app.plugin.grants.mode is OPEN. */
   java?: boolean;
 }
 
-/** The default export of a plugin is a class that extends this one. */
+/** The default export of a plugin is a class that extends this class. */
 declare abstract class AppPlugin {
   abstract getDescriptor(): PluginDescriptor;
   abstract getExtensions(): (new () => AppExtension)[];
@@ -56,66 +63,90 @@ declare abstract class AppPlugin {
  * All hooks are optional, may be async, and have a time limit.
  */
 declare abstract class AppExtension {
-  /** The names of the extension points, from ExtensionPointName. It may be left out by an extension that has endpoints only. */
+  /**
+   * Returns the names of the extension points, from ExtensionPointName. Optional for extensions
+   * with endpoints.
+   */
   getExtensionPoints?(): string[];
-  /** The operations of the admin interface that the extension serves while it is started. Called once, when the plugin is loaded. */
+  /**
+   * Returns the operations of the admin interface that the extension serves while it is started.
+   * Called once, when the plugin is loaded.
+   */
   getEndpoints?(): Endpoint[];
-  /** Called once, before the first call. An error keeps the extension from being started. */
+  /** Called once, before the first call. If it throws an error, the extension is not started. */
   start?(): void | Promise<void>;
   pause?(): void | Promise<void>;
   resume?(): void | Promise<void>;
   /** Called once, after the last call. */
   stop?(): void | Promise<void>;
-  /** Another name of start; the first one that is there counts. So it is with those that follow. */
+  /**
+   * Another name of start; if there are several, the first one is used. The same applies to the
+   * following names.
+   */
   onStarted?(): void | Promise<void>;
   onPaused?(): void | Promise<void>;
   onResumed?(): void | Promise<void>;
   onStopped?(): void | Promise<void>;
-  /** Called with the settings that hold when an administrator has changed them, while the extension is started or paused. */
+  /**
+   * Called with the current settings after an administrator has changed them, while the extension
+   * is started or paused.
+   */
   onSettingsChanged?(settings: unknown): void | Promise<void>;
 }
 
-/** A JSON Schema (draft 2020-12) that is complete in itself. */
+/** A self-contained JSON Schema (draft 2020-12). */
 type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** An operation of the admin interface, at /plugins/endpoints/ followed by the id of the plugin and the path. */
 interface Endpoint {
-  /** The name of the function of the extension that serves it; each endpoint of a plugin has its own. It gets an EndpointRequest. */
+  /**
+   * The name of the function of the extension that serves it, unique among the endpoints of a
+   * plugin. It receives an EndpointRequest.
+   */
   handler: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Begins with a slash, such as /reports/daily, or /reports/{id} with a parameter whose type is that of the property id of query. */
+  /**
+   * Begins with a slash, such as /reports/daily, or /reports/{id} with a parameter that has the
+   * type of the property id of query.
+   */
   path: string;
   /** One line for the documentation. */
   summary: string;
   description?: string;
-  /** The permission of the admin API that callers need. Without it, it is PLUGIN_QUERY for GET and PLUGIN_UPDATE for the others. */
+  /**
+   * The permission of the admin API that callers need. The default is PLUGIN_QUERY for GET and
+   * PLUGIN_UPDATE for the others.
+   */
   permission?: string;
   /** The schema of an object whose properties are the parameters, in the query and in the path. */
   query?: JsonSchema;
   /** The schema of the JSON body of POST and PUT. */
   body?: JsonSchema;
-  /** The schema of what the handler returns, which is the data of the answer. */
+  /** The schema of the handler's result, which is the data of the response. */
   result?: JsonSchema;
-  /** Sends what the handler returns as it is, in the place of JSON: a string, bytes, or an iterable of them, such as a generator. */
+  /**
+   * Sends the result of the handler unchanged instead of JSON: a string, bytes, or an iterable of
+   * them, such as a generator.
+   */
   contentType?: string;
-  /** How long one request may take, at most 600,000. Without it the settings of the server say it. */
+  /** The time limit of a request, at most 600,000. The default is in the settings of the server. */
   timeoutMillis?: number;
 }
 
-/** A request that was checked against the schemas of its endpoint. Missing properties have their defaults. */
+/** A request that matches the schemas of its endpoint. Missing properties have their defaults. */
 interface EndpointRequest<Query = Record<string, unknown>, Body = unknown> {
   readonly query: Query;
   /** undefined if the endpoint declares none. */
   readonly body: Body;
-  /** Who asks. */
+  /** The id of the calling administrator. */
   readonly adminId?: Int64;
   readonly ip: string;
-  /** What the log and the answer name the request. */
+  /** The id of the request in the log and the response. */
   readonly requestId: string;
 }
 
 interface ScheduleOptions {
-  /** Tells the schedule from others of the extension; without it, it is named as its times. */
+  /** Unique in the extension; by default the schedule is named after its times. */
   name?: string;
   /** Whether only one node of the cluster runs it: the leader, or another one if the leader does not have the extension. */
   leaderOnly?: boolean;
@@ -123,11 +154,14 @@ interface ScheduleOptions {
 
 interface Schedule {
   readonly name: string;
-  /** Ends the schedule; a run that has begun goes on. Returns whether it was there. */
+  /**
+   * Cancels the schedule; a running function is not interrupted. Returns whether the schedule
+   * existed.
+   */
   cancel(): boolean;
 }
 
-/** Refuses what was asked for with a status code and a text of the plugin's own. */
+/** Refuses a request with a status code and a reason of the plugin. */
 declare class AppError extends Error {
   constructor(code: number | StatusCodeName, reason?: string);
   readonly code: number;
@@ -137,9 +171,11 @@ declare class AppError extends Error {
 
 interface Matcher {
   contains(text: string): boolean;
-  /** The places of the words, from left to right, in units as strings count them. */
+  /**
+   * Returns the matches, from left to right, with positions in UTF-16 units like those of strings.
+   */
   find(text: string): { word: string; start: number; end: number }[];
-  /** The text with each character of the words replaced by the mark, which is * unless it is given. */
+  /** Returns the text with each character of the words replaced by the mark, by default *. */
   mask(text: string, mark?: string): string;
 }
 
@@ -159,33 +195,48 @@ declare const app: {
   /** The node that calls the plugin: a process with both roles is two. */
   readonly node: { readonly id: string; readonly role: 'GATEWAY' | 'SERVICE'; readonly version: string };
   /**
-   * Whether this version of the plugin runs as a shadow: it gets copies of calls, its answers are thrown away, and what would change something
-   * through the server is refused. It stays the same as long as the plugin is loaded.
+   * Whether this version of the plugin runs as a shadow: it gets copies of calls, its results are
+   * dropped, and changes through the server API are refused. The value is constant while the plugin
+   * is loaded.
    */
   readonly shadow: boolean;
-  /** The properties below a prefix, from the configuration of the server. Their names are in camelCase. */
+  /**
+   * Returns the properties below a prefix, from the configuration of the server. Their names are in
+   * camelCase.
+   */
   config<T = { [name: string]: JsonValue }>(prefix: string): T;
-  /** The settings of the plugin that hold: what administrators set, and the defaults of the schema in the descriptor. */
+  /**
+   * Returns the current settings of the plugin: the values that administrators have set, and the
+   * defaults of the schema in the descriptor.
+   */
   settings<T = { [name: string]: JsonValue }>(): T;
   /**
-   * Lets a function run again and again while the extension that calls this is started. Times are a cron expression of five fields, or six
-   * with seconds first, in UTC or with CRON_TZ=Europe/Berlin before it; or an interval: milliseconds, or a text such as '90s' or '15m'.
+   * Runs a function repeatedly while the calling extension is started. Times are a cron expression
+   * of five fields, or six with seconds first, in UTC or with CRON_TZ=Europe/Berlin before it; or
+   * an interval: milliseconds, or a text such as '90s' or '15m'.
    */
   schedule(when: string | number, options: ScheduleOptions, task: (slot: Date) => unknown): Schedule;
   schedule(when: string | number, task: (slot: Date) => unknown): Schedule;
-  /** The operations of the admin interface, carried out in the name of the plugin. Errors are AppErrors. */
+  /**
+   * The operations of the admin interface, executed on behalf of the plugin. Errors are AppErrors.
+   */
   readonly api: api.Functions;
-  /** Tells users who are online of something; nothing is stored. */
+  /** Sends a notification to users who are online; nothing is stored. */
   notify(notification: { recipients: Int64[]; notification: wire.AppRequest }): Promise<void>;
   readonly meetings: {
-    /** Notes that a meeting has ended, now unless it is said when. One that is not known stays as it is. */
+    /** Reports that a meeting has ended, by default now. Unknown meetings are ignored. */
     ended(meetingId: Int64, timestamp?: Date): Promise<void>;
   };
   readonly text: {
-    /** Finds many words at once. Case is ignored unless ignoreCase is false. */
+    /**
+     * Returns a matcher that finds many words at once. Case is ignored unless ignoreCase is false.
+     */
     matcher(words: Iterable<string>, options?: { ignoreCase?: boolean; wholeWords?: boolean }): Matcher;
   };
-  /** A small durable space of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in all. */
+  /**
+   * A small durable key-value store of the plugin: 10,000 values of up to 64 KiB each, 16 MiB in
+   * total.
+   */
   readonly storage: {
     get(key: string): Promise<JsonValue | undefined>;
     set(key: string, value: JsonValue): Promise<void>;
@@ -194,21 +245,25 @@ declare const app: {
   };
 };
 
-/** Runs a script from the folder of the plugin, from a URL or as it is given, in the global scope. Returns its last value. */
+/**
+ * Runs a script from the folder of the plugin, from a URL or from a string, in the global scope.
+ * Returns its last value.
+ */
 declare function load(source: string | { name: string; script: string }): unknown;
 
 interface FetchOptions {
   method?: string;
   headers?: Headers | Record<string, string> | Iterable<readonly [string, string]>;
   body?: string | ArrayBuffer | ArrayBufferView | Blob | FormData | URLSearchParams | ReadableStream<string | BinaryData> | null;
-  /** In milliseconds, for the whole answer; for each part of a stream. */
+  /** In milliseconds, for the whole response; for each part of a stream. */
   timeout?: number;
   /**
-   * Whether the answer is there as soon as its headers are, and its body is read bit by bit. It has no limit of its size then and no
-   * data. Answers of the type text/event-stream are always such.
+   * Whether the response is returned as soon as its headers have arrived, and its body is read as a
+   * stream. It then has no size limit and no data. Responses of the type text/event-stream are
+   * always streams.
    */
   stream?: boolean;
-  /** Ends the request when it is aborted. */
+  /** Aborts the request. */
   signal?: AbortSignal | null;
   redirect?: 'follow' | 'manual' | 'error';
 }
@@ -220,7 +275,7 @@ interface FetchResponse {
   readonly url: string;
   readonly redirected: boolean;
   readonly headers: Headers;
-  /** The body as text; of a stream, it throws a TypeError. */
+  /** The body as text; throws a TypeError for a stream. */
   readonly data: string;
   readonly body: ReadableStream<Uint8Array>;
   readonly bodyUsed: boolean;
@@ -320,7 +375,7 @@ type HashIdentifier = SubtleHash | { name: SubtleHash };
 type KeyUsage = 'sign' | 'verify' | 'encrypt' | 'decrypt' | 'deriveBits' | 'deriveKey' | 'wrapKey' | 'unwrapKey';
 type NamedCurve = 'P-256' | 'P-384' | 'P-521';
 type RsaName = 'RSASSA-PKCS1-v1_5' | 'RSA-PSS' | 'RSA-OAEP';
-/** What a key is for, where it is made or imported. */
+/** The algorithm of a key, for generating or importing it. */
 type KeyAlgorithm = 'AES-GCM' | 'AES-CBC' | 'PBKDF2' | 'HKDF' | 'Ed25519'
   | { name: 'HMAC'; hash: HashIdentifier; length?: number }
   | { name: 'AES-GCM' | 'AES-CBC'; length?: 128 | 192 | 256 }
@@ -343,7 +398,7 @@ declare class CryptoKey {
   readonly usages: readonly KeyUsage[];
 }
 
-/** Keys and what is done with them, as in browsers. Operations run beside the plugin. */
+/** Keys and operations on them, as in browsers. Operations run in the background. */
 interface SubtleCrypto {
   digest(algorithm: HashIdentifier, data: BinaryData): Promise<ArrayBuffer>;
   generateKey(algorithm: { name: RsaName | 'ECDSA' | 'ECDH' | 'Ed25519' } & Exclude<KeyAlgorithm, string> | 'Ed25519', extractable: boolean, usages: Iterable<KeyUsage>): Promise<{ privateKey: CryptoKey; publicKey: CryptoKey }>;
@@ -451,7 +506,7 @@ declare class ByteLengthQueuingStrategy implements QueuingStrategy<BinaryData> {
 
 declare class ReadableStreamDefaultController<R = unknown> {
   private constructor();
-  /** How much more the stream wants; null after an error. */
+  /** How many more chunks the stream accepts; null after an error. */
   readonly desiredSize: number | null;
   enqueue(chunk: R): void;
   close(): void;
@@ -535,7 +590,7 @@ interface TransformStreamController<O = unknown> {
 
 interface Transformer<I = unknown, O = unknown> {
   start?(controller: TransformStreamController<O>): void | Promise<void>;
-  /** Without it, chunks go through as they are. */
+  /** By default, chunks pass through unchanged. */
   transform?(chunk: I, controller: TransformStreamController<O>): void | Promise<void>;
   flush?(controller: TransformStreamController<O>): void | Promise<void>;
   cancel?(reason?: unknown): void | Promise<void>;
@@ -579,14 +634,15 @@ declare class ErrorEvent extends Event {
 }
 
 interface SocketMessage extends Event {
-  /** A string, or a Blob or an ArrayBuffer as binaryType says. */
+  /** A string, or a Blob or an ArrayBuffer, depending on binaryType. */
   readonly data: string | Blob | ArrayBuffer;
   readonly origin: string;
 }
 
 /**
- * A client of WebSockets, as in browsers; the headers of its request can be set. Messages are as long as answers of fetch, at most. A
- * plugin has up to 100 of them, which end with it.
+ * A WebSocket client, as in browsers; the headers of its request can be set. The maximum size of a
+ * message is that of a response of fetch. A plugin has up to 100 WebSockets, which are closed when
+ * it is unloaded.
  */
 declare class WebSocket extends EventTarget {
   constructor(url: string | URL, options?: string | string[] | { protocols?: string | string[]; headers?: Record<string, string> });
@@ -638,6 +694,6 @@ declare const console: Log & {
   group(...args: unknown[]): void;
   groupCollapsed(...args: unknown[]): void;
   groupEnd(): void;
-  /** One line of the log for each row. */
+  /** One line of the log per row. */
   table(data: unknown, columns?: Iterable<string>): void;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sdk holds the TypeScript types for plugins in JavaScript, so that the server's own commands can hand them out.
-// It runs nothing.
+// Package sdk embeds the TypeScript types for plugins in JavaScript, so that the server's commands
+// can export them. It runs nothing.
 package sdk
 
 import "embed"

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of plugins import. They run in `app plugin test`, each file in an engine like that of a plugin, with the globals of a
-// plugin.
+// The module that tests of plugins import. `app plugin test` runs each test file in an engine like
+// that of a plugin, with the globals of a plugin.
 
 declare module 'app:test' {
   /** Declares a test, which fails if the function throws or its promise is rejected. Names must differ. */
   export const test: {
     (name: string, f: () => unknown): void;
-    /** Declares a test that is not run. */
+    /** Declares a test that is skipped. */
     skip(name: string, f?: () => unknown): void;
   };
-  /** Puts the tests and hooks that a function declares into a group, whose name precedes theirs. */
+  /** Groups the tests and hooks that a function declares; the group's name precedes theirs. */
   export function describe(name: string, f: () => void): void;
   /** Runs a function before each test of the file, or of the group. */
   export function beforeEach(f: () => unknown): void;
-  /** Runs a function after each test of the file, or of the group, also after one that failed. */
+  /** Runs a function after each test of the file, or of the group, including failed ones. */
   export function afterEach(f: () => unknown): void;
 
-  /** The error that is expected: a class, a pattern of the message, or properties, whose values may be patterns. */
+  /**
+   * The expected error: a class, a pattern of the message, or properties, whose values may be
+   * patterns.
+   */
   export type ExpectedError = (new (...args: never[]) => unknown) | RegExp | { [property: string]: unknown };
 
-  /** What a test expects. All fail with an AssertionError, which a message of the caller precedes. */
+  /**
+   * Assertions. On failure they throw an AssertionError, whose message begins with that of the
+   * caller.
+   */
   export interface Assert {
     (value: unknown, message?: string | Error): asserts value;
     ok(value: unknown, message?: string | Error): asserts value;
-    /** The values are the same, as Object.is compares them. */
+    /** The values are equal in the sense of Object.is. */
     equal<T>(actual: unknown, expected: T, message?: string | Error): asserts actual is T;
     notEqual(actual: unknown, expected: unknown, message?: string | Error): void;
     /** The values have the same type, the same properties, elements and entries. */
@@ -32,40 +38,45 @@ declare module 'app:test' {
     notDeepEqual(actual: unknown, expected: unknown, message?: string | Error): void;
     match(text: unknown, pattern: RegExp, message?: string | Error): void;
     doesNotMatch(text: unknown, pattern: RegExp, message?: string | Error): void;
-    /** The function throws. Returns what it threw. */
+    /** The function throws. Returns the thrown value. */
     throws(f: () => unknown, expected?: ExpectedError, message?: string | Error): unknown;
-    /** The promise, or the one that the function returns, is rejected. Returns what it was rejected with. */
+    /** The promise, or the one that the function returns, is rejected. Returns the reason. */
     rejects(promise: PromiseLike<unknown> | (() => unknown), expected?: ExpectedError, message?: string | Error): Promise<unknown>;
     fail(message?: string | Error): never;
     readonly AssertionError: new (message: string) => Error;
   }
   export const assert: Assert;
 
-  /** How long to wait, in milliseconds; two thirds of the time of a test if it is absent. */
+  /**
+   * The time limit of a wait in milliseconds; by default two thirds of the time limit of a test.
+   */
   export interface Patience { within?: number }
 
-  /** Waits until a function returns something true, and returns that. */
+  /** Waits until a function returns a truthy value, and returns it. */
   export function until<T>(condition: () => T | Promise<T>, options?: Patience & { what?: string }): Promise<T>;
 
-  /** A request of the plugin by fetch. */
+  /** A request of the plugin with fetch. */
   export interface FetchRequest {
     method: string;
     url: string;
-    /** By their names in small letters. */
+    /** By lower-case name. */
     headers: { [name: string]: string };
     body: string;
     bytes: Uint8Array;
     json<T = JsonValue>(): T;
   }
 
-  /** What the plugin gets: a status, or this. Without a body it is empty; the status is 200 if it is absent. */
+  /**
+   * The response for the plugin: a status, or this object. The default body is empty; the default
+   * status is 200.
+   */
   export interface FetchAnswer {
     status?: number;
     headers?: { [name: string]: string | number };
     json?: unknown;
     text?: string;
     bytes?: Uint8Array;
-    /** Lets fetch fail with this reason, as if there were no answer. */
+    /** Makes fetch fail with this reason, as if there were no response. */
     error?: string;
   }
   type Answer = number | FetchAnswer | ((request: FetchRequest) => number | FetchAnswer | undefined | Promise<number | FetchAnswer | undefined>);
@@ -75,18 +86,22 @@ declare module 'app:test' {
 
   export interface StartOptions {
     /**
-     * The file of the plugin, seen from that of the tests. If it is absent, it is the one that the tests are named after: greeter.js or
-     * greeter.ts for greeter.test.js.
+     * The file of the plugin, relative to the test file. By default the one that the test file is
+     * named after: greeter.js or greeter.ts for greeter.test.js.
      */
     plugin?: string;
-    /** Properties of the plugin, as app.config reads them, and of the server. */
+    /** Properties of the plugin, for app.config, and of the server. */
     properties?: Properties;
     /**
-     * The answers to requests of the plugin by 'METHOD URL' or 'URL', in which * stands for any text. Those of an array are given one
-     * after another, the last one again and again. A request without an answer fails, and with it the test.
+     * The responses to requests of the plugin by 'METHOD URL' or 'URL', in which * matches any
+     * text. Those in an array are used one after another, the last one repeatedly. A request
+     * without a response fails, and so does the test.
      */
     answers?: { [request: string]: Answer | Answer[] };
-    /** Holds the clock of the plugin at this time: Date, timers and schedules go on when the test moves it. */
+    /**
+     * Stops the clock of the plugin at this time: Date, timers and schedules proceed when the test
+     * advances it.
+     */
     now?: Date | string | number;
   }
 
@@ -106,31 +121,33 @@ declare module 'app:test' {
     /** The storage of the plugin. */
     readonly storage: typeof app.storage;
     readonly clock: {
-      /** What the clock of the plugin shows. */
+      /** Returns the time of the plugin's clock. */
       now(): Promise<Date>;
       /**
-       * Moves the clock that start({ now }) holds. Timers and schedules run in their order, each at its time, and what one begins ends
-       * before the next runs; only requests that an async function answers may go on.
+       * Advances the clock that start({ now }) stopped. Timers and schedules run in order, each at
+       * its time, and what one starts ends before the next runs, except requests that an async
+       * function answers.
        */
       advance(milliseconds: number): Promise<void>;
     };
     readonly http: {
-      /** The requests of the plugin by fetch, in their order. */
+      /** The requests of the plugin with fetch, in order. */
       readonly requests: FetchRequest[];
-      /** Declares one more answer, which comes before those that are there. */
+      /** Adds a response, which has precedence over existing ones. */
       answer(request: string, answer: Answer | Answer[]): void;
     };
-    /** Creates a user, whose password is secret if it is absent, and logs it in. */
+    /** Creates a user, whose default password is secret, and logs the user in. */
     user(user?: Partial<api.UserCreation> & { deviceType?: wire.DeviceType }): Promise<TestClient>;
-    /** Creates a user, whose password is secret if it is absent, and returns its id. */
+    /** Creates a user, whose default password is secret, and returns the user's id. */
     createUser(user?: Partial<api.UserCreation>): Promise<Int64>;
     /** Opens a session. Rejected with an AppError if the server, or the plugin, refuses it. */
     login(login: {
       userId: Int64 | number; password?: string; deviceType?: wire.DeviceType; deviceDetails?: { [name: string]: string }; userStatus?: wire.UserStatus;
     }): Promise<TestClient>;
     /**
-     * Calls a method of an extension point of the plugin, as the server does, and waits for its end. Returns undefined if the plugin
-     * answered with nothing. Rejected with what the plugin throws.
+     * Calls a method of an extension point of the plugin, like the server, and waits for its end.
+     * Returns undefined if the plugin returned null or undefined. Rejected with what the plugin
+     * throws.
      */
     call<P extends keyof ExtensionPoints, M extends keyof ExtensionPoints[P] & string>(
       point: P, method: M, ...args: ArgumentsOf<ExtensionPoints[P][M]>
@@ -154,11 +171,11 @@ declare module 'app:test' {
     readonly userId: Int64;
     /** Sends a request and returns the response. Rejected with an AppError if the server, or the plugin, refuses it. */
     request(request: wire.AppRequest): Promise<wire.AppNotification>;
-    /** Waits for a notification that match accepts, and returns it once; others stay. */
+    /** Waits for a notification that match accepts, and removes and returns it; others stay. */
     notification(match?: (notification: wire.AppNotification) => unknown, options?: Patience): Promise<wire.AppNotification>;
     /** Waits for a message of another user. */
     message(options?: Patience): Promise<wire.CreateMessageRequest>;
-    /** The notifications that have arrived and that nobody has taken. */
+    /** The notifications that have arrived and were not removed. */
     notifications(): Promise<wire.AppNotification[]>;
     /** Closes the connection. */
     close(): Promise<void>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the types must accept, and, after @ts-expect-error, what they must refuse.
+// Code that the types must accept and, after @ts-expect-error, reject.
 
 class Everything extends AppExtension implements ClientRequestHandler, UserAuthenticator {
   getExtensionPoints(): ExtensionPointName[] { return ['ClientRequestHandler', 'UserAuthenticator']; }
@@ -13,11 +13,11 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     const HashMap = Java.type<{ size(): number; get(key: unknown): unknown }>('java.util.HashMap');
     const map = new HashMap({ a: 1n });
     const size: number = map.size();
-    // @ts-expect-error It was not described.
+    // @ts-expect-error It was not declared.
     map.clear();
     const list = new (Java.type('java.util.ArrayList'))();
     list.add('a');
-    // @ts-expect-error Nobody said what it returns.
+    // @ts-expect-error Its result type is unknown.
     const first: string = list.get(0);
     app.log.info('list', first, list.size() as number);
     if (map instanceof HashMap && Java.isJavaObject(map)) app.log.info('map', size, HashMap.name, Java.from(map));
@@ -38,11 +38,11 @@ class Everything extends AppExtension implements ClientRequestHandler, UserAuthe
     const socket = new WebSocket('wss://example.org', { protocols: ['chat'], headers: { authorization: 'Bearer x' } });
     socket.addEventListener('message', ({ data }) => app.log.info(typeof data === 'string' ? data : 'bytes'));
     socket.onclose = ({ code, reason }) => app.log.info('closed', code.toFixed(), reason);
-    // @ts-expect-error An object must be turned into text.
+    // @ts-expect-error An object must be converted to text.
     socket.send({ a: 1 });
     // @ts-expect-error The hash is missing.
     await crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC' }, false, ['sign']);
-    // @ts-expect-error A signal is made by a controller.
+    // @ts-expect-error Only a controller creates a signal.
     new AbortSignal();
     // @ts-expect-error Ids are strings.
     await app.api.users.query({ ids: [1] });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the types of tests must accept, and, after @ts-expect-error, what they must refuse.
+// Code that the types of tests must accept and, after @ts-expect-error, reject.
 
 import { afterEach, assert, beforeEach, describe, start, test, until, type FetchAnswer, type TestClient, type TestServer } from 'app:test';
 
