@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Audit: puts what administrators do into a file service, one file for each operation. While the service does not
-// answer the records wait in the storage of the plugin, also over a restart of the server.
+// Audit: stores the actions of administrators in a file service, one file for each operation. While
+// the service is unavailable, records wait in the storage of the plugin, which survives restarts of
+// the server.
 //
 //   admin-audit.url=https://files.example.org/audit
 
@@ -39,7 +40,7 @@ class AdminAudit extends AppExtension {
   /**
    * @param {string} name
    * @param {string} record
-   * @returns whether the service has it
+   * @returns whether the service has stored it
    */
   async put(name, record) {
     try {

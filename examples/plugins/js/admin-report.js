@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Report: how many users registered on each of the last days, and who they are, for administrators who may see users. The days
-// are those of UTC.
+// Report: the number of registrations on each of the last days, and the registered users, for
+// administrators with the permission to query users. The days are in UTC.
 //
 //   GET /plugins/endpoints/admin-report/days?days=30        the numbers as JSON
-//   GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, sent while they are read
+//   GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, streamed while they are read
 //   GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page, with a link to the CSV
 
 const dayMillis = 24 * 60 * 60 * 1000;
@@ -15,7 +15,10 @@ const dayMillis = 24 * 60 * 60 * 1000;
 /** @param {string} text */
 const html = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** @param {string} text A spreadsheet takes what begins with one of these signs for a formula. */
+/**
+ * @param {string} text Spreadsheets interpret text that begins with one of these characters as a
+ *     formula.
+ */
 const csv = (text) => `"${(/^[=+\-@\t\r]/.test(text) ? "'" : '') + text.replaceAll('"', '""')}"`;
 
 /** The days of the report, the oldest first. @param {number} count */
@@ -54,7 +57,7 @@ class AdminReport extends AppExtension {
   /** @param {EndpointRequest<Query>} request */
   async *list({ query }) {
     yield 'id,name,registered,active\r\n';
-    // Users who register meanwhile would shift the pages.
+    // New registrations would shift the pages.
     const range = { registrationDateStart: lastDays(query.days)[0].toISOString(), registrationDateEnd: new Date().toISOString() };
     for (let page = 0; ; page++) {
       const users = (await app.api.users.queryPage({ ...range, page, size: 500 }))?.records ?? [];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples tests the example plugins on running servers, with clients and with the services that they talk to.
+// Package examples tests the example plugins on running servers, with clients and with the services
+// that they use.
 package examples
 
 import (
@@ -29,7 +30,7 @@ func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, "admin-rep
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, "s3-storage.js") }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, "s3-storage.js") }
 
-// stricter is the next version of moderation.js, which refuses more.
+// stricter returns the next version of moderation.js, which refuses more.
 func stricter(t *testing.T, code []byte) []byte {
 	t.Helper()
 	next := strings.NewReplacer("version: '1.0'", "version: '1.1'", "default: 0.9", "default: 0.5").Replace(string(code))
@@ -39,7 +40,7 @@ func stricter(t *testing.T, code []byte) []byte {
 	return []byte(next)
 }
 
-// TestOwnTests runs the tests in JavaScript that lie beside the plugins.
+// TestOwnTests runs the JavaScript tests of the plugins.
 func TestOwnTests(t *testing.T) {
 	failed := func(o testkit.Outcome) {
 		for _, p := range o.Problems {
@@ -118,7 +119,7 @@ func TestAdminAudit(t *testing.T) {
 		}
 		return most, times[refused.Path]
 	}
-	// Records wait in their order: one that another request left may be before it.
+	// Records are sent in order: one of an earlier request may come first.
 	exampletest.Eventually(t, "another try", func() bool { most, _ := tries(); return most > 1 })
 	_, before := tries()
 	files.Status.Store(200)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// LiveKit conference: holds meetings in the rooms of a LiveKit server. The name of a room is the id of its meeting.
-// Clients get a token that they show to the LiveKit server; sound and pictures never pass through this one.
+// LiveKit conference: hosts meetings in rooms of a LiveKit server. The name of a room is the id of
+// its meeting. Clients get a token for the LiveKit server; audio and video never pass through this
+// server.
 //
 //   livekit-conference.url=https://livekit.example.org
 //   livekit-conference.api-key=...
@@ -10,13 +11,13 @@
 //   livekit-conference.token-ttl-seconds=600
 //   livekit-conference.poll-millis=10000
 //
-// Which rooms are open is kept in the storage of the plugin, so that every server of a cluster, and one that was started
-// anew, notices when a room is gone.
+// The open rooms are in the storage of the plugin, so that every server of a cluster, also after a
+// restart, detects the end of a room.
 
 /** @param {string} text */
 const base64url = (text) => btoa(text).replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '');
 
-/** Speaks with one LiveKit server. */
+/** A client of one LiveKit server. */
 class LiveKit {
   /** @param {{url?: string, apiKey?: string, secretKey?: string, tokenTtlSeconds?: number}} config */
   constructor({ url, apiKey, secretKey, tokenTtlSeconds = 600 }) {
@@ -28,7 +29,7 @@ class LiveKit {
   }
 
   /**
-   * A token that is good for what the grant says.
+   * Returns a token with a grant.
    *
    * @param {{[name: string]: string | boolean}} video
    * @param {string} [identity]
@@ -132,7 +133,8 @@ class Conference extends AppExtension {
   }
 
   /**
-   * Opens a room, which does nothing if it is open. It is kept in mind only then: a room that is not there has ended.
+   * Opens a room unless it is open, and stores its name afterwards: a stored room that does not
+   * exist has ended.
    *
    * @param {string} name
    * @param {{[name: string]: JsonValue}} options
@@ -143,7 +145,7 @@ class Conference extends AppExtension {
   }
 
   /**
-   * Looks for rooms that are gone, again and again.
+   * Polls for rooms that have ended.
    *
    * @param {number} millis
    */

@@ -22,7 +22,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// A livekit is a LiveKit server as far as its rooms go. It checks tokens as the real one does.
+// A livekit is a LiveKit server with rooms only. It checks tokens like the real one.
 type livekit struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ type room struct {
 	EmptyTimeout    int    `json:"empty_timeout"`
 }
 
-// A grant is what a token is good for.
+// A grant is the contents of a token.
 type grant struct {
 	jwt.RegisteredClaims
 	Video struct {
@@ -46,10 +46,10 @@ type grant struct {
 	} `json:"video"`
 }
 
-// accessKey and secretKey are those of the server.
+// accessKey and secretKey are the keys of the server.
 const accessKey, secretKey = "operator", "very/secret"
 
-// grantOf reads a token.
+// grantOf parses a token.
 func grantOf(token string) (g grant, err error) {
 	_, err = jwt.ParseWithClaims(token, &g, func(*jwt.Token) (any, error) { return []byte(secretKey), nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(accessKey), jwt.WithExpirationRequired())
@@ -113,7 +113,7 @@ func (l *livekit) find(meetingID int64) (room, bool) {
 	return r, ok
 }
 
-// finish ends the room of a meeting, as when nobody is left in it.
+// finish ends the room of a meeting, as if all users had left.
 func (l *livekit) finish(meetingID int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *livekit) setBroken(broken bool) {
 	l.broken = broken
 }
 
-// wantAdmission checks that a token lets a user into the room of a meeting, and into nothing else.
+// wantAdmission checks that a token admits a user to the room of a meeting, and to nothing else.
 func wantAdmission(t *testing.T, token string, userID, meetingID int64) {
 	t.Helper()
 	g, err := grantOf(token)
@@ -146,7 +146,7 @@ func startLiveKit(t *testing.T, set ...string) (*livekit, *apptest.Server) {
 	}, set...)...)
 }
 
-// meetingOf returns a meeting as a user sees it.
+// meetingOf returns a meeting as seen by a user.
 func meetingOf(t *testing.T, c *chat.Tester, id int64) *wire.Meeting {
 	t.Helper()
 	found := c.Request(&wire.QueryMeetingsRequest{Ids: []int64{id}}).GetData().GetMeetings().GetMeetings()
@@ -173,7 +173,7 @@ func TestLiveKitConference(t *testing.T) {
 	ann, bob := exampletest.LogIn(t, s, 5), exampletest.LogIn(t, s, 6)
 	create := &wire.CreateMeetingRequest{UserId: proto.Int64(6), Name: proto.String("Plans")}
 
-	// A meeting has a room, into which both get.
+	// A meeting has a room, which both users can join.
 	id := ann.Request(create).GetData().GetLong()
 	if r, ok := l.find(id); !ok || r.Metadata != `{"creator":"5"}` || r.MaxParticipants != 2 || r.EmptyTimeout != 3600 {
 		t.Errorf("the room is %+v", r)
@@ -191,7 +191,7 @@ func TestLiveKitConference(t *testing.T) {
 	// One at a time.
 	ann.WantCode(create, 8100)
 
-	// When everybody has left, it has ended.
+	// When all users have left, the meeting has ended.
 	l.finish(id)
 	exampletest.Eventually(t, "the meeting has ended", func() bool { return meetingOf(t, bob, id).EndDate != nil })
 	bob.WantCode(accept, 8202)
@@ -208,7 +208,7 @@ func TestLiveKitConference(t *testing.T) {
 		t.Errorf("the meeting is %v", m)
 	}
 
-	// What LiveKit does not do is not done.
+	// If LiveKit fails, the request fails.
 	l.setBroken(true)
 	ann.WantCode(create, 1200)
 	l.setBroken(false)
@@ -218,7 +218,7 @@ func TestLiveKitConference(t *testing.T) {
 	ann.Request(create)
 }
 
-// TestLiveKitConferenceOfGroups plans a meeting of a group and enters it later.
+// TestLiveKitConferenceOfGroups schedules a meeting of a group and joins it later.
 func TestLiveKitConferenceOfGroups(t *testing.T) {
 	l, s := startLiveKit(t, "app.service.conference.meeting.scheduling.max-allowed-start-date-offset-seconds=3600",
 		"app.service.conference.meeting.password.policy=SYSTEM_GENERATED", "app.service.conference.meeting.quota.max-active-meeting-count-per-user=0")
@@ -253,8 +253,8 @@ func TestLiveKitConferenceOfGroups(t *testing.T) {
 	exampletest.Eventually(t, "the meeting has ended", func() bool { return meetingOf(t, ann, id).EndDate != nil })
 }
 
-// planned creates a meeting of a group that begins soon. A slow server may take it for one that begins at once; then
-// another is created that begins later.
+// planned creates a meeting of a group that begins soon. If a slow server treats it as one that
+// begins immediately, it creates another one that begins later.
 func planned(t *testing.T, creator, member *chat.Tester, group int64) int64 {
 	t.Helper()
 	for ahead := 2 * time.Second; ; ahead *= 2 {

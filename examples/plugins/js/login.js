@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Own login: asks an HTTP service whether a user may log in.
+// Login: authenticates users with an HTTP service.
 //
 //   login.url=https://accounts.example.org/check
 //
-// The service gets a POST with {userId, password, deviceType, ip} and answers with 200 to let the user in, 401 or 403 to
-// refuse, and 404 if it does not know the user: then the server decides by its own users.
+// The service gets a POST with {userId, password, deviceType, ip} and responds with 200 to accept the
+// login, 401 or 403 to refuse it, and 404 if it does not know the user: then the server checks the
+// password itself.
 
 /** @implements {UserAuthenticator} */
 class Login extends AppExtension {
@@ -28,8 +29,8 @@ class Login extends AppExtension {
     switch (answer?.status) {
       case 200: return true;
       case 401: case 403: return false;
-      case 404: return undefined; // No opinion.
-      // Nobody gets in only because a service is down; the client hears that it may try again.
+      case 404: return undefined; // No decision.
+      // If the service is down, logins fail; the client learns that it may retry.
       default: throw new AppError('SERVER_UNAVAILABLE', 'logins cannot be checked at present');
     }
   }

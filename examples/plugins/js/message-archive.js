@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Message archive: sends messages to an archive before the server deletes them because they are too old. What the
-// archive did not take is not deleted, and is offered again when the server next looks for old messages.
+// Message archive: sends expired messages to an archive before the server deletes them. Messages that
+// the archive did not accept are kept, and sent again at the next deletion of expired messages.
 //
 //   message-archive.url=https://archive.example.org/messages
 
@@ -20,10 +20,11 @@ class MessageArchive extends AppExtension {
   /** @param {StoredMessage[]} messages */
   async getMessagesToDelete(messages) {
     if (!this.url) return [];
-    // One JSON object on each line. The archive may get a message twice, so it should go by the id.
+    // One JSON object per line. The archive may get a message twice, so it should deduplicate by
+    // id.
     const body = messages.map((m) => `${JSON.stringify(m)}\n`).join('');
     const response = await fetch(this.url, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body, timeout: 4000 });
-    if (!response.ok) throw new Error(`the archive answered ${response.status}`); // A failure keeps all of them.
+    if (!response.ok) throw new Error(`the archive answered ${response.status}`); // On failure, all are kept.
     app.log.info('messages archived', { count: messages.length });
     return messages;
   }

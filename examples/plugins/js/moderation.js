@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Moderation: asks an HTTP service about the text of each message, and refuses or masks what it rates too high. The service
-// gets {"text": "…"} and answers with {"score": 0.93, "masked": "…"}: a score from 0 to 1, and the text without what is
-// wrong in it. What is set while the plugin runs are the settings below plugins.moderation of /cluster/settings.
+// Moderation: sends the text of each message to an HTTP service, and refuses or masks texts with a
+// high score. The service gets {"text": "…"} and responds with {"score": 0.93, "masked": "…"}: a
+// score from 0 to 1, and the masked text. The settings are below plugins.moderation of
+// /cluster/settings and can be changed while the plugin runs.
 //
-// How strict it is belongs to the version: the default of threshold below. A stricter version is tried as a shadow first, which
-// README.md of this folder walks through.
+// The strictness is part of the version: the default of threshold below. README.md in this folder
+// shows how to try a stricter version as a shadow first.
 
 /** @typedef {{url: string, token?: string, threshold: number, action: 'REJECT' | 'MASK', timeoutMillis: number, onFailure: 'ALLOW' | 'REFUSE'}} Settings */
 
@@ -21,10 +22,10 @@ class Moderation extends AppExtension {
 
   /** @param {ClientRequest} clientRequest */
   async transform(clientRequest) {
-    // Sent messages and messages that are changed afterwards.
+    // New messages and changes of messages.
     const message = clientRequest.request.createMessageRequest ?? clientRequest.request.updateMessageRequest;
     const settings = this.settings;
-    if (!message?.text || !settings) return undefined; // Nothing leaves the request as it is.
+    if (!message?.text || !settings) return undefined; // Undefined leaves the request unchanged.
     let rating;
     try {
       rating = await this.rate(message.text, settings);
@@ -48,7 +49,7 @@ class Moderation extends AppExtension {
     /** @type {Record<string, string>} */
     const headers = { 'content-type': 'application/json' };
     if (settings.token) headers.authorization = `Bearer ${settings.token}`;
-    // A shadow asks about the same text once more: the service need not count it.
+    // A shadow asks about the same text a second time: the service need not count it.
     if (app.shadow) headers['x-shadow'] = 'true';
     const response = await fetch(settings.url, { method: 'POST', headers, body: JSON.stringify({ text }), timeout: settings.timeoutMillis });
     if (!response.ok) throw new Error(`the service answered ${response.status}`);

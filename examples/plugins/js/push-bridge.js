@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Push bridge: tells a webhook of messages whose recipients are online nowhere, so that it can push them to their phones.
+// Push bridge: sends messages with recipients who are not online to a webhook, which can push them to
+// their phones.
 //
 //   push-bridge.url=https://push.example.org/messages
 //   push-bridge.secret=...      if it is set, the header X-Signature has the HMAC-SHA-256 of the body
@@ -32,7 +33,7 @@ class PushBridge extends AppExtension {
     const headers = { 'content-type': 'application/json' };
     if (this.secret) headers['x-signature'] = crypto.hmac('SHA-256', String(this.secret), body, 'hex');
     const response = await fetch(this.url, { method: 'POST', headers, body, timeout: 3000 });
-    // What is thrown here is logged and counted; the sender has heard of success already.
+    // Exceptions here are logged and counted; the sender has received the response already.
     if (!response.ok) throw new Error(`the push service answered ${response.status} ${response.data}`);
     return undefined;
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// S3 storage: keeps pictures and attachments in buckets of a service that speaks the protocol of Amazon S3. Files never
-// pass through the server: clients get a signed form to upload and a signed address to download.
+// S3 storage: stores pictures and attachments in buckets of a service with the Amazon S3 protocol.
+// Files never pass through the server: clients get a signed form for uploads and a presigned URL for
+// downloads.
 //
-// There are three buckets, because clients look for files there: user-profile-picture, group-profile-picture and
-// message-attachment. Create them before; bucket-prefix is put before their names. The id of an upload is the key of
-// the object, because clients write the id into the field `key` of the form, and it is a number, because clients take
-// an id that begins with a digit for one.
+// It uses three buckets, because clients expect files there: user-profile-picture,
+// group-profile-picture and message-attachment. Create them first; bucket-prefix precedes their
+// names. The id of an upload is the key of the object, because clients copy the id to the field `key`
+// of the form, and it is a number, because clients parse an id that begins with a digit as one.
 //
 //   s3-storage.endpoint=https://s3.example.org
 //   s3-storage.bucket-prefix=
@@ -16,12 +17,12 @@
 //   s3-storage.secret-key=...
 //   s3-storage.max-size=10485760
 //
-// Who may see an attachment is kept in the storage of the plugin, which holds 10,000 values, two for each attachment. A
-// bigger service keeps that in a database of its own.
+// The access rights of attachments are in the storage of the plugin, which is limited to 10,000
+// values, two for each attachment. A bigger service should use its own database.
 
 const validSeconds = 300;
 
-/** Signs requests for one bucket with version 4 of the signature. */
+/** Signs requests for one bucket with AWS Signature Version 4. */
 class Bucket {
   /**
    * @param {string} name
@@ -54,7 +55,8 @@ class Bucket {
   }
 
   /**
-   * What a client needs to upload one file: the fields of the form, the id among them, and the address.
+   * Returns what a client needs to upload one file: the fields of the form, including the id, and
+   * the URL.
    *
    * @param {string} key
    * @param {string} mediaType
@@ -73,7 +75,7 @@ class Bucket {
   }
 
   /**
-   * An address that is good for one request without a body.
+   * Returns a presigned URL for one request without a body.
    *
    * @param {string} method
    * @param {string} key
@@ -98,12 +100,13 @@ class Bucket {
 }
 
 /**
- * What is known of an attachment. It is kept in the storage of the plugin.
+ * The metadata of an attachment, in the storage of the plugin.
  *
- * @typedef {{uploader: string, name: string, mediaType: string, created: string, users: string[], groups: string[]}} Attachment
+ * @typedef {{uploader: string, name: string, mediaType: string, created: string, users: string[],
+ *     groups: string[]}} Attachment
  */
 
-/** Returns a random number of 52 bits, which every client can hold. */
+/** Returns a random number of 52 bits, which every client can represent. */
 function newId() {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2));
   return String((high & 0xfffff) * 2 ** 32 + low);
@@ -130,7 +133,7 @@ class Storage extends AppExtension {
     return this.#buckets;
   }
 
-  // Pictures of users: everybody sees them, everybody changes only their own.
+  // Pictures of users: everybody can see them, users can change their own.
 
   /** @param {string} requesterId */
   async deleteUserProfilePicture(requesterId) { await this.buckets.users.delete(requesterId); }
@@ -141,7 +144,7 @@ class Storage extends AppExtension {
   /** @param {string} _requesterId @param {string} userId */
   queryUserProfilePictureDownloadInfo(_requesterId, userId) { return { url: this.buckets.users.address('GET', userId) }; }
 
-  // Pictures of groups: owner and managers change them.
+  // Pictures of groups: owner and managers can change them.
 
   /** @param {string} requesterId @param {string} groupId */
   async deleteGroupProfilePicture(requesterId, groupId) {
@@ -158,7 +161,7 @@ class Storage extends AppExtension {
   /** @param {string} _requesterId @param {string} groupId */
   queryGroupProfilePictureDownloadInfo(_requesterId, groupId) { return { url: this.buckets.groups.address('GET', groupId) }; }
 
-  // Attachments: for who uploaded them and for those with whom they are shared.
+  // Attachments: for their uploaders and those with whom they are shared.
 
   /** @param {string} requesterId @param {string} [name] @param {string} [mediaType] */
   queryMessageAttachmentUploadInfo(requesterId, name, mediaType) { return this.upload(requesterId, name, mediaType, [], []); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Webhook bridge: tells another system of every change of users, groups and messages, in order, and loses none. While the
-// webhook does not answer with 2xx, the same events are sent again after 1 second, then 2, 4, …, at most 60, also by another
-// node or after a restart. The webhook may get an event more than once, so it should go by the id.
+// Webhook bridge: sends every change of users, groups and messages to another system, in order and
+// without loss. While the webhook does not respond with 2xx, the same events are sent again after 1
+// second, then 2, 4, …, at most 60, also by another node or after a restart. The webhook may get an
+// event more than once, so it should deduplicate by id.
 //
 //   webhook-bridge.url=https://crm.example.org/events
 //   webhook-bridge.types[0]=USER_CREATED      the types to send; without any, all are sent
@@ -31,7 +32,7 @@ class WebhookBridge extends AppExtension {
     const headers = { 'content-type': 'application/json' };
     if (this.secret) headers['x-signature'] = crypto.hmac('SHA-256', String(this.secret), body, 'hex');
     const response = await fetch(this.url, { method: 'POST', headers, body, timeout: 4000 });
-    if (!response.ok) throw new Error(`the webhook answered ${response.status}`); // They come again.
+    if (!response.ok) throw new Error(`the webhook answered ${response.status}`); // They are delivered again.
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Word filter: refuses messages that hold a forbidden word, or masks the word.
+// Word filter: refuses messages that contain a forbidden word, or masks the word.
 //
 //   word-filter.words[0]=darn   the forbidden words
 //   word-filter.mode=reject     reject (the default) or mask
@@ -21,9 +21,9 @@ class WordFilter extends AppExtension {
 
   /** @param {ClientRequest} clientRequest */
   transform(clientRequest) {
-    // Sent messages and messages that are changed afterwards.
+    // New messages and changes of messages.
     const message = clientRequest.request.createMessageRequest ?? clientRequest.request.updateMessageRequest;
-    if (!message?.text || !this.words?.contains(message.text)) return undefined; // Nothing leaves the request as it is.
+    if (!message?.text || !this.words?.contains(message.text)) return undefined; // Undefined leaves the request unchanged.
     if (this.mode === 'reject') throw new AppError('MESSAGE_IS_ILLEGAL', 'the message holds a word that is not allowed here');
     message.text = this.words.mask(message.text);
     return clientRequest;

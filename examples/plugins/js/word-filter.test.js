@@ -11,7 +11,7 @@ describe('word filter', () => {
     const ann = await server.user({ name: 'Ann' });
     const bob = await server.user({ name: 'Bob' });
     await assert.rejects(ann.request({ createMessageRequest: { recipientId: bob.userId, text: 'well, DARN' } }), { codeName: 'MESSAGE_IS_ILLEGAL' });
-    await ann.request({ createMessageRequest: { recipientId: bob.userId, text: 'darned' } }); // Only whole words count.
+    await ann.request({ createMessageRequest: { recipientId: bob.userId, text: 'darned' } }); // Only whole words match.
     assert.equal((await bob.message()).text, 'darned');
   });
 
