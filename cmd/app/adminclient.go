@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// adminFlags say which node a command asks, and who asks.
+// adminFlags are the address of a node and the credentials of a command that sends requests to it.
 type adminFlags struct {
 	URL       string `default:"http://localhost:8510" env:"APP_URL" placeholder:"URL" help:"Admin interface of any node of the cluster (default: http://localhost:8510)."`
-	Token     string `env:"APP_TOKEN" placeholder:"TOKEN" help:"Token of an administrator; others on this machine can see it, unless it is in APP_TOKEN or in a file."`
+	Token     string `env:"APP_TOKEN" placeholder:"TOKEN" help:"Access token of an administrator. Other users of this machine can see it in the process list; prefer APP_TOKEN or --token-file."`
 	TokenFile string `placeholder:"FILE" xor:"token" help:"File that holds the token."`
 }
 
-// client returns what sends requests as the flags say.
+// client returns the client that the flags describe.
 func (f adminFlags) client() (adminClient, error) {
 	c := adminClient{url: strings.TrimSuffix(f.URL, "/"), token: f.Token}
 	if u, err := url.Parse(c.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -40,12 +40,12 @@ func (f adminFlags) client() (adminClient, error) {
 		c.token = strings.TrimSpace(string(text))
 	}
 	if c.token == "" {
-		return c, errors.New("there is no token: set APP_TOKEN or --token-file; POST /admins/tokens makes one")
+		return c, errors.New("there is no token: set APP_TOKEN or --token-file; POST /admins/tokens creates one")
 	}
 	return c, nil
 }
 
-// commandContext returns the context of a command, which ends after a time, and when somebody interrupts it.
+// commandContext returns the context of a command, which ends at the timeout or at a signal.
 func commandContext(timeout time.Duration) (ctx context.Context, stop func()) {
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -58,10 +58,10 @@ func commandContext(timeout time.Duration) (ctx context.Context, stop func()) {
 // An adminClient sends requests to the admin interface of a node.
 type adminClient struct{ url, token string }
 
-// noRevision is for requests that are carried out whatever the revision is.
+// noRevision is the revision of requests without If-Match.
 const noRevision = -1
 
-// call sends a request and decodes the data of the answer.
+// call sends a request and decodes the data of the response into data, which may be nil.
 func (c adminClient) call(ctx context.Context, method, target, contentType string, body []byte, revision int64, data any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+target, bytes.NewReader(body))
 	if err != nil {
@@ -87,7 +87,7 @@ func (c adminClient) call(ctx context.Context, method, target, contentType strin
 		Data   json.RawMessage
 	}
 	if err := json.Unmarshal(answer, &envelope); err != nil && len(answer) > 0 {
-		return fmt.Errorf("%s does not answer as a node does: %s", c.url, resp.Status)
+		return fmt.Errorf("%s is not the admin interface of a node: it answered %s", c.url, resp.Status)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("%s (%d)", envelope.Reason, envelope.Code)

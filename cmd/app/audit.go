@@ -13,22 +13,23 @@ import (
 	"example.org/app/internal/audit"
 )
 
-// auditCommand works on the audit trail. It needs the database only.
+// auditCommand works on the audit trail. It needs only the database.
 type auditCommand struct {
-	Verify auditVerify `cmd:"" help:"Find rows of the audit trail that were removed or changed."`
+	Verify auditVerify `cmd:"" help:"Find removed or changed rows of the audit trail."`
 }
 
 type auditVerify struct {
 	source
-	Head string `placeholder:"SEQUENCE:HASH" help:"What an earlier run printed as the head: the trail must lead through it."`
+	Head string `placeholder:"SEQUENCE:HASH" help:"Head that an earlier run printed; the trail must contain it."`
 }
 
 // Help implements kong.HelpProvider.
 func (auditCommand) Help() string {
-	return `Ends with status 1 and names the first row that is not as it was sealed.
+	return `Verifies the hash chain of the audit trail. If a row was changed or removed after
+it was sealed, the exit code is 1 and the error names the first such row.
 
-Whoever can write to the database can also write the whole chain anew. Keep the
-head that a run prints somewhere else, and give it to a later run.
+Anyone who can write to the database can also rewrite the whole chain. To detect
+that, keep the head that a run prints elsewhere and pass it to a later run.
 
 Examples:
   app audit verify --home /srv/app

@@ -11,8 +11,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestAuditCommand checks the trail of a cluster that does not run, before and
-// after somebody changed it.
+// TestAuditCommand verifies the trail of a stopped cluster, before and after a row is changed.
 func TestAuditCommand(t *testing.T) {
 	s := source{Home: t.TempDir()}
 	if err := (settingsSet{s, []string{"app.service.admin-api.rate-limiting.capacity=77"}}).Run(); err != nil {

@@ -24,8 +24,8 @@ type backupCommand struct {
 
 // Help implements kong.HelpProvider.
 func (backupCommand) Help() string {
-	return `Copies the SQLite database to a file, while the server runs or not. The copy is the state at one moment and holds everything that was acknowledged
-before; it is checked before it gets its name. app restore puts it back. For PostgreSQL use pg_dump; see docs/deployment.md.
+	return `Copies the SQLite database to a file; the server may be running. The copy is a consistent snapshot with everything that was acknowledged
+before. It is verified before the file gets its name. Use app restore to restore it. For PostgreSQL, use pg_dump; see docs/deployment.md.
 
 Examples:
   app backup /var/backups/app.db
@@ -38,7 +38,7 @@ func (c backupCommand) Run() error {
 		s, err := store.Backup(ctx, o, c.File)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w; --home says where the server keeps its data", err)
+			return fmt.Errorf("%w; --home names the home folder of the server", err)
 		case err != nil:
 			return err
 		}
@@ -50,13 +50,13 @@ func (c backupCommand) Run() error {
 type restoreCommand struct {
 	source
 	File    string `arg:"" help:"File that app backup wrote."`
-	Replace bool   `help:"Restore even if there is a database; it is kept beside the restored one under another name."`
+	Replace bool   `help:"Replace an existing database; the old one is renamed and kept."`
 }
 
 // Help implements kong.HelpProvider.
 func (restoreCommand) Help() string {
-	return `Checks a file that app backup wrote and makes it the SQLite database. The server must not run. Backups of older versions are migrated at the next
-start of the server.
+	return `Verifies a file written by app backup and restores the SQLite database from it. The server must be stopped. Backups of older versions are migrated
+when the server starts.
 
 Examples:
   app restore /var/backups/app.db
@@ -69,21 +69,21 @@ func (c restoreCommand) Run() error {
 		s, kept, err := store.Restore(ctx, o, c.File, c.Replace)
 		switch {
 		case errors.Is(err, store.ErrExists):
-			return fmt.Errorf("%w; --replace keeps it under another name and goes on", err)
+			return fmt.Errorf("%w; --replace renames it and restores", err)
 		case err != nil:
 			return err
 		}
 		fmt.Printf("restored %s: schema version %d, %d rows\n", c.File, s.Version, total(s))
 		if kept != "" {
-			fmt.Printf("the database that was there is now %s\n", kept)
+			fmt.Printf("the previous database is now %s\n", kept)
 		}
 		return nil
 	})
 }
 
 type migrateCommand struct {
-	Status migrateStatusCommand `cmd:"" help:"Say which version the database has, which this program knows, and what is missing."`
-	Up     migrateUpCommand     `cmd:"" help:"Bring the database to the newest version, as a start of the server does."`
+	Status migrateStatusCommand `cmd:"" help:"Show the schema version of the database, the one this program knows, and the pending migrations."`
+	Up     migrateUpCommand     `cmd:"" help:"Migrate the database to the newest version, as a start of the server does."`
 }
 
 type migrateStatusCommand struct {
@@ -93,7 +93,7 @@ type migrateStatusCommand struct {
 
 // Help implements kong.HelpProvider.
 func (migrateStatusCommand) Help() string {
-	return `Changes nothing. The exit code is 1 if the database is newer than this program, which then refuses to start on it.
+	return `Changes nothing. The exit code is 1 if the database is newer than this program; the server then refuses to start on it.
 
 Examples:
   app migrate status
@@ -128,7 +128,8 @@ type migrateUpCommand struct{ source }
 
 // Help implements kong.HelpProvider.
 func (migrateUpCommand) Help() string {
-	return `Each migration is one transaction. Older servers go on with the migrated database, but cannot start again on it: make a backup first.
+	return `Each migration is one transaction. Running servers of an older version keep working on the migrated database, but cannot restart on it:
+make a backup first.
 
 Examples:
   app backup before.db && app migrate up
@@ -161,7 +162,7 @@ func (c migrateUpCommand) Run() error {
 	})
 }
 
-// withStore calls fn with the database of the configuration, until a signal.
+// withStore calls fn with the database of the configuration. A signal cancels its context.
 func (s source) withStore(fn func(context.Context, store.Options) error) error {
 	configuration, err := s.load()
 	if err != nil {
@@ -172,7 +173,7 @@ func (s source) withStore(fn func(context.Context, store.Options) error) error {
 	return fn(ctx, app.StoreOptions(configuration))
 }
 
-// total is the number of rows in all tables.
+// total returns the number of rows in all tables.
 func total(s store.Schema) (n int64) {
 	for _, rows := range s.Rows {
 		n += rows

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// runApp runs the program and returns what it prints and its exit code.
+// runApp runs the program and returns its output and exit code.
 func runApp(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	cmd := command(t, nil, args...)
@@ -23,7 +23,7 @@ func runApp(t *testing.T, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// createUser creates a user and reports whether that was acknowledged.
+// createUser creates a user and reports whether the server acknowledged it.
 func (s *server) createUser(id int) bool {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.service+"/users", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":"user %d"}`, id, id)))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *server) createUser(id int) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// TestBackupAndRestore backs up a server while it writes, and goes on elsewhere with the copy.
+// TestBackupAndRestore backs up a server under writes and continues elsewhere with the copy.
 func TestBackupAndRestore(t *testing.T) {
 	home, backups := t.TempDir(), t.TempDir()
 	quiet := []string{"--set=app.security.password.bcrypt-cost=4", "--set=app.service.admin-api.rate-limiting.capacity=1000000", "--set=app.service.admin-api.rate-limiting.initial-tokens=1000000"}
@@ -99,7 +99,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesWhatIsNoBackup tries files that are none, and damaged ones.
+// TestRestoreRefusesWhatIsNoBackup tries files that are not backups, and damaged ones.
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	if out, code := runApp(t, "migrate", "up", "--home", home); code != 0 || !strings.Contains(out, "had schema version 0") {
@@ -146,7 +146,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// makeNewer makes a database one of a newer program.
+// makeNewer gives a database the schema version of a newer program.
 func makeNewer(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -159,7 +159,8 @@ func makeNewer(t *testing.T, path string) {
 	}
 }
 
-// TestMigrate looks at a database before and after it is migrated, and refuses one of a newer program.
+// TestMigrate shows the status of a database before and after its migration, and refuses one of a
+// newer program.
 func TestMigrate(t *testing.T) {
 	home := t.TempDir()
 	if out, code := runApp(t, "migrate", "status", "--home", home); code != 1 || !strings.Contains(out, "it is created when the server starts") {

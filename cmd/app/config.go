@@ -11,7 +11,7 @@ import (
 )
 
 type configCommand struct {
-	Doc   configDocCommand   `cmd:"" help:"List every property: name, type, default, meaning, whether it can change while the server runs, environment variable."`
+	Doc   configDocCommand   `cmd:"" help:"List every property: name, type, default, meaning, environment variable, and whether it can be changed at run time."`
 	Check configCheckCommand `cmd:"" help:"Check a configuration without starting anything."`
 }
 
@@ -36,12 +36,12 @@ func (c configDocCommand) Run() error {
 type configCheckCommand struct {
 	File string   `arg:"" optional:"" help:"File to check (default: config/application.yaml in the home folder)."`
 	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder (default: the current one)."`
-	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property as the server would; may be repeated."`
+	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property, as for the server; may be repeated."`
 }
 
 // Help implements kong.HelpProvider.
 func (configCheckCommand) Help() string {
-	return "The environment counts, as it does for the server.\n\nExamples:\n  app config check\n  app config check new.yaml --set app.store.timeout-millis=500"
+	return "Environment variables apply, as they do for the server.\n\nExamples:\n  app config check\n  app config check new.yaml --set app.store.timeout-millis=500"
 }
 
 // Run implements the command.

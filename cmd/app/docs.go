@@ -15,7 +15,7 @@ type docsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (docsCommand) Help() string {
-	return `Writes the documentation of this version as web pages that need no server and no network. A running server shows the same pages below /docs/
+	return `Writes the documentation of this version as static web pages that can be read offline. A running server serves the same pages below /docs/
 of the web console.
 
 Example:

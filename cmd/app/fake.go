@@ -19,18 +19,18 @@ import (
 
 type fakeCommand struct {
 	source
-	Users    *int32 `placeholder:"N" help:"How many users (default: app.service.fake.user-count, which is 1000)."`
-	Groups   *int32 `placeholder:"N" help:"How many groups (default: app.service.fake.group-count, which is 10)."`
-	Messages *int32 `placeholder:"N" help:"How many messages (default: app.service.fake.message-count, which is 500)."`
-	Seed     *int64 `placeholder:"S" help:"What the data is derived from: the same seed and numbers give the same data (default: app.service.fake.seed, which is 1)."`
-	Clear    bool   `help:"Delete ALL users, groups and messages of the database first, made up or not."`
+	Users    *int32 `placeholder:"N" help:"Number of users (default: app.service.fake.user-count, which is 1000)."`
+	Groups   *int32 `placeholder:"N" help:"Number of groups (default: app.service.fake.group-count, which is 10)."`
+	Messages *int32 `placeholder:"N" help:"Number of messages (default: app.service.fake.message-count, which is 500)."`
+	Seed     *int64 `placeholder:"S" help:"Seed of the generator: the same seed and numbers give the same data (default: app.service.fake.seed, which is 1)."`
+	Clear    bool   `help:"First delete ALL users, groups and messages of the database, generated or not."`
 }
 
 // Help implements kong.HelpProvider.
 func (fakeCommand) Help() string {
-	return `The ids of users and groups begin with 1, and all users have the password 123. User 1 owns group 1; the first tenth of the users are its
-members and friends of user 1, the next tenth have asked user 1 to become friends, others are invited to group 1, ask to join it or are blocked
-there. The administrator guest, with the password guest, may query and create only. A database that is not empty is left alone.
+	return `User and group ids start at 1, and all users have the password 123. User 1 owns group 1; the first tenth of the users are its members and
+friends of user 1, the next tenth have sent user 1 a friend request, others are invited to group 1, have asked to join it or are blocked there.
+The administrator guest, with the password guest, may only query and create. The command refuses a database that is not empty.
 
 Examples:
   app fake
@@ -63,22 +63,21 @@ func (c fakeCommand) Run() error {
 	bar.end()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errors.New("the fill was interrupted; run app fake again to go on with it, or app fake --clear to begin anew")
+		return errors.New("interrupted; run app fake again to continue, or app fake --clear to start over")
 	case errors.Is(err, fake.ErrNotEmpty):
 		return fmt.Errorf("%w; app fake --clear deletes everything first", err)
 	case err != nil:
 		return err
 	}
 	if result.Resumed {
-		fmt.Println("finished the fill that had been interrupted")
+		fmt.Println("continued an interrupted run")
 	}
 	p := result.Plan
 	fmt.Printf("%d users, %d groups and %d messages from seed %d in %v\n", p.Users, p.Groups, p.Messages, p.Seed, time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
-// progress shows how far something is: as a bar on a terminal, otherwise as a
-// line for each tenth.
+// progress shows progress: as a bar on a terminal, otherwise as a line for each 10 %.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -101,7 +100,7 @@ func (p *progress) set(done, total int) {
 	p.shown = percent
 }
 
-// end leaves the line of the bar.
+// end ends the line of the bar.
 func (p *progress) end() {
 	if p.terminal && p.shown >= 0 {
 		fmt.Fprintln(p.out)

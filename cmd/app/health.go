@@ -19,13 +19,13 @@ import (
 
 type healthCommand struct {
 	source
-	Timeout time.Duration `default:"5s" help:"How long to wait for an answer."`
+	Timeout time.Duration `default:"5s" help:"How long to wait for the responses."`
 }
 
 // Help implements kong.HelpProvider.
 func (healthCommand) Help() string {
-	return `Asks the admin ports of the configuration on this machine for GET /health. The command succeeds if at least one role answers and every role
-that answers is ready. It is meant for health checks of containers, which have no curl.
+	return `Sends GET /health to the configured admin ports on this machine. The command succeeds if at least one role answers and every role that answers
+is ready. It is meant for health checks of containers that have no curl.
 
 Examples:
   app health
@@ -71,7 +71,7 @@ func (c healthCommand) Run() error {
 	return nil
 }
 
-// askHealth asks one role. The certificate is not checked: the answer comes from this machine.
+// askHealth checks one role. It does not verify the certificate, because the connection is local.
 func askHealth(ctx context.Context, url string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHealth asks a server that runs, and one that does not.
+// TestHealth checks a running server, and a stopped one.
 func TestHealth(t *testing.T) {
 	s := run(t, t.TempDir(), "--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100")
 	args := []string{"health"}

@@ -12,11 +12,12 @@ import (
 	"golang.org/x/term"
 )
 
-// printHelp prints the help of a command. Of flags that exclude each other it says so: (--js NAME | --java NAME).
+// printHelp prints the help of a command. It shows mutually exclusive flags as alternatives:
+// (--js NAME | --java NAME).
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	out := ctx.Stdout
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && os.Getenv("COLUMNS") == "" {
-		_ = os.Setenv("COLUMNS", strconv.Itoa(width)) // The library knows the width of files only.
+		_ = os.Setenv("COLUMNS", strconv.Itoa(width)) // The library only knows the width of files.
 	}
 	var b bytes.Buffer
 	ctx.Stdout = &b
@@ -33,7 +34,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// alternatives rewrites the flags that exclude each other in the line that shows the usage.
+// alternatives rewrites the mutually exclusive flags in the usage line.
 func alternatives(text string, flags []*kong.Flag) string {
 	var list, shown []string
 	for _, f := range flags {

@@ -22,30 +22,30 @@ import (
 // commands is the command line.
 type commands struct {
 	All      allCommand      `cmd:"" default:"withargs" help:"Run both roles in one process (the default)."`
-	Gateway  gatewayCommand  `cmd:"" help:"Run app-gateway, which holds the users' connections."`
-	Service  serviceCommand  `cmd:"" help:"Run app-service, which holds the rules and the data."`
-	Config   configCommand   `cmd:"" help:"Read about properties, or check a configuration."`
-	Audit    auditCommand    `cmd:"" help:"Check the audit trail in the database of a cluster, whether or not it runs."`
-	Backup   backupCommand   `cmd:"" help:"Copy the SQLite database to a file, also while the server runs."`
-	Restore  restoreCommand  `cmd:"" help:"Make a file that app backup wrote the SQLite database."`
-	Migrate  migrateCommand  `cmd:"" help:"Look at the version of the database's schema, or bring it up to date."`
-	Fake     fakeCommand     `cmd:"" help:"Fill an empty database with made-up users, groups and messages."`
-	Health   healthCommand   `cmd:"" help:"Ask whether the roles on this machine are ready."`
+	Gateway  gatewayCommand  `cmd:"" help:"Run app-gateway, which accepts the connections of clients."`
+	Service  serviceCommand  `cmd:"" help:"Run app-service, which holds the business logic and the data."`
+	Config   configCommand   `cmd:"" help:"List all properties, or check a configuration."`
+	Audit    auditCommand    `cmd:"" help:"Verify the audit trail in the database; the cluster need not run."`
+	Backup   backupCommand   `cmd:"" help:"Back up the SQLite database to a file, also while the server runs."`
+	Restore  restoreCommand  `cmd:"" help:"Restore the SQLite database from a file written by app backup."`
+	Migrate  migrateCommand  `cmd:"" help:"Show the schema version of the database, or migrate it."`
+	Fake     fakeCommand     `cmd:"" help:"Fill an empty database with generated users, groups and messages."`
+	Health   healthCommand   `cmd:"" help:"Check that the roles on this machine are ready."`
 	Docs     docsCommand     `cmd:"" help:"Write the documentation as web pages."`
 	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI 3.0 document of a role."`
-	Plugin   pluginCommand   `cmd:"" help:"Write, check or try a plugin."`
-	Settings settingsCommand `cmd:"" help:"Show or change the settings of a cluster in its database, whether or not it runs."`
+	Plugin   pluginCommand   `cmd:"" help:"Create, check, test, build, publish and manage plugins."`
+	Settings settingsCommand `cmd:"" help:"Show or change the settings of a cluster in its database; the cluster need not run."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
-const description = `An instant-messaging server that an operator can administer and a programmer can extend.
+const description = `An instant-messaging server with an admin interface and plugins in JavaScript, Java and Kotlin.
 
 Examples:
   app                                     run both roles here, data in ./data
   app service --home /srv/app             run one role
   app --set app.service.admin-api.http.port=8080
   app config doc                          list every property
-  app plugin new --js my-plugin           begin a plugin`
+  app plugin new --js my-plugin           create a plugin`
 
 func main() {
 	var c commands
@@ -73,7 +73,7 @@ const (
 	exitUsage   = 2
 )
 
-// fail prints an error as one line and leaves.
+// fail prints an error as one line and exits.
 func fail(err error, code int) {
 	fmt.Fprintln(os.Stderr, "app: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(code)
@@ -92,7 +92,7 @@ func (versionCommand) Run() error {
 	fmt.Printf("  client protocol   %d\n", wire.Version)
 	languages := "JavaScript and Java"
 	if _, err := java.Jar(java.HostJar); err != nil {
-		languages = "JavaScript; built without what runs Java plugins"
+		languages = "JavaScript; built without Java support"
 	}
 	if java.Unsupported != "" {
 		languages = "JavaScript; " + java.Unsupported

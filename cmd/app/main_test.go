@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command prepares the program with an environment of its own.
+// command prepares the program with its own environment.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -52,7 +52,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// freePorts makes the roles listen on free ports of this machine.
+// freePorts makes the roles listen on free ports.
 var freePorts = []string{
 	"--set=app.service.admin-api.http.port=0", "--set=app.gateway.admin-api.http.port=0",
 	"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.gateway.admin-api.http.host=127.0.0.1",
@@ -87,7 +87,7 @@ func TestCommands(t *testing.T) {
 		env    []string
 		args   []string
 		code   int
-		stdout string // a part of it
+		stdout string // part of it
 		stderr string // all of it for a failure: one line
 	}{
 		{name: "version", args: []string{"version"}, stdout: "app dev (commit unknown, built unknown)\n"},
@@ -182,7 +182,7 @@ type server struct {
 
 var urlPattern = regexp.MustCompile(`service +admin interface +(\S+)`)
 
-// run starts the program and waits until it says that it is ready.
+// run starts the program and waits until it reports that it is ready.
 func run(t *testing.T, home string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t}
@@ -287,7 +287,7 @@ func TestHomeHoldsEverything(t *testing.T) {
 	}
 }
 
-// TestKill proves that what was acknowledged survives kill -9.
+// TestKill proves that acknowledged writes survive kill -9.
 func TestKill(t *testing.T) {
 	home := t.TempDir()
 	s := run(t, home)
@@ -311,7 +311,7 @@ func TestKill(t *testing.T) {
 	again.wait()
 }
 
-// failure runs the program until it ends and returns its last line.
+// failure runs the program, which must fail with one line of errors, and returns that line.
 func failure(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := command(t, nil, append(append([]string{"--home", home, "--set=app.logging.console.enabled=false"}, freePorts...), args...)...)
@@ -357,7 +357,8 @@ func TestUnwritableData(t *testing.T) {
 	}
 }
 
-// TestPluginsAreAnnounced proves that the start says which plugins were loaded, and which were not and why.
+// TestPluginsAreAnnounced proves that the start announces which plugins were loaded, and which were
+// rejected and why.
 func TestPluginsAreAnnounced(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, "plugins"), 0o700); err != nil {

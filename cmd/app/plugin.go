@@ -27,16 +27,16 @@ import (
 )
 
 type pluginCommand struct {
-	New   pluginNewCommand   `cmd:"" help:"Begin a plugin: a folder with a small one that works, and types for the editor."`
-	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and say what it is or what is wrong with it."`
-	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin that is swapped whenever its file is saved."`
-	Test  pluginTestCommand  `cmd:"" help:"Run the tests of a plugin in JavaScript or TypeScript, on servers of their own."`
-	Build pluginBuildCommand `cmd:"" help:"Make one script of a plugin in TypeScript, or of one that uses other files and packages."`
+	New   pluginNewCommand   `cmd:"" help:"Create a plugin: a folder with a small working example and types for the editor."`
+	Check pluginCheckCommand `cmd:"" help:"Load a plugin as a server does, and print its description or its errors."`
+	Dev   pluginDevCommand   `cmd:"" help:"Run a server with a plugin and reload it whenever its file is saved."`
+	Test  pluginTestCommand  `cmd:"" help:"Run the tests of a plugin in JavaScript or TypeScript on temporary servers."`
+	Build pluginBuildCommand `cmd:"" help:"Bundle a plugin in TypeScript, or one that imports files and packages, into one script."`
 
-	Upgrade pluginUpgradeCommand `cmd:"" help:"Renew the API of plugins in the folder of a plugin."`
-	Publish pluginPublishCommand `cmd:"" help:"Upload a plugin to a cluster and follow until all nodes have it."`
-	List    pluginListCommand    `cmd:"" help:"Say which plugins a cluster has, in which states, with grants, rollouts, schedules and events."`
-	Rollout pluginRolloutCommand `cmd:"" help:"Pause, resume, promote or abort a rollout, or begin its next step."`
+	Upgrade pluginUpgradeCommand `cmd:"" help:"Update the plugin API in the project of a plugin."`
+	Publish pluginPublishCommand `cmd:"" help:"Upload a plugin to a cluster and wait until all nodes run it."`
+	List    pluginListCommand    `cmd:"" help:"List the plugins of a cluster: states, grants, rollouts, schedules and events."`
+	Rollout pluginRolloutCommand `cmd:"" help:"Pause, resume, promote or abort a rollout, or start its next step."`
 }
 
 //go:embed plugin.js.txt
@@ -65,21 +65,25 @@ const jsConfig = `{
 `
 
 type pluginNewCommand struct {
-	JS     string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: small letters, digits and dashes."`
-	TS     string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: small letters, digits and dashes."`
-	Java   string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: small letters, digits and dashes."`
-	Kotlin string `name:"kotlin" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Kotlin: small letters, digits and dashes."`
-	Build  string `default:"maven" enum:"maven,gradle" placeholder:"maven|gradle" help:"What builds a plugin in Java: maven or gradle (default: maven)."`
-	Dir    string `default:"." placeholder:"DIR" help:"Folder in which the folder of the plugin is made (default: the current one)."`
+	JS     string `name:"js" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in JavaScript: lower-case letters, digits and dashes."`
+	TS     string `name:"ts" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in TypeScript: lower-case letters, digits and dashes."`
+	Java   string `name:"java" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Java: lower-case letters, digits and dashes."`
+	Kotlin string `name:"kotlin" xor:"language" required:"" placeholder:"NAME" help:"Name of a plugin in Kotlin: lower-case letters, digits and dashes."`
+	Build  string `default:"maven" enum:"maven,gradle" placeholder:"maven|gradle" help:"Build tool of a plugin in Java: maven or gradle (default: maven)."`
+	Dir    string `default:"." placeholder:"DIR" help:"Parent of the new folder (default: the current folder)."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginNewCommand) Help() string {
-	return `In JavaScript, makes the folder NAME with NAME.js, its tests in NAME.test.js, jsconfig.json and types/. Editors that know TypeScript then complete and check the plugin.
-In TypeScript, makes the same with NAME.ts, NAME.test.ts and tsconfig.json.
-In Java or Kotlin, makes the folder NAME with a Maven project: mvn package makes target/NAME.jar of it, with a JDK of version 21 or newer.
-With --build gradle, a plugin in Java is a Gradle project: gradle build makes build/libs/NAME.jar of it, with Gradle 4.4 or newer.
-.vscode/ and .run/ have what Visual Studio Code and IntelliJ IDEA need to attach their debugger to a server that runs the plugin.
+	return `JavaScript: creates the folder NAME with NAME.js, its tests in NAME.test.js, jsconfig.json and types/, with which editors complete and check the plugin.
+
+TypeScript: creates the same with NAME.ts, NAME.test.ts and tsconfig.json.
+
+Java or Kotlin: creates the folder NAME with a Maven project; mvn package builds target/NAME.jar with JDK 21 or newer.
+
+Java with --build gradle: creates a Gradle project; gradle build builds build/libs/NAME.jar with Gradle 4.4 or newer.
+
+All contain debug configurations for Visual Studio Code in .vscode/ and for IntelliJ IDEA in .run/.
 
 Examples:
   app plugin new --js word-filter
@@ -87,7 +91,7 @@ Examples:
   app plugin new --java word-filter
   app plugin new --java word-filter --build gradle
   app plugin new --kotlin word-filter
-  app plugin new --js word-filter --dir plugins-of-mine`
+  app plugin new --js word-filter --dir my-plugins`
 }
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -96,12 +100,12 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 func (c pluginNewCommand) Run() error {
 	name, jvm := c.JS+c.TS+c.Java+c.Kotlin, c.Java+c.Kotlin
 	if !pluginName.MatchString(name) || jvm == "app" {
-		return fmt.Errorf("%q cannot be the name of a plugin: it must be words of small letters and digits, with dashes between them", name)
+		return fmt.Errorf("%q cannot be the name of a plugin: it must consist of words of lower-case letters and digits, separated by dashes", name)
 	}
 	by := byMaven
 	if c.Build == "gradle" {
 		if by = byGradle; c.Java == "" {
-			return errors.New("--build gradle is for plugins in Java: those in Kotlin are built by Maven, and scripts need no build")
+			return errors.New("--build gradle is only for plugins in Java: Maven builds plugins in Kotlin, and scripts need no build tool")
 		}
 	}
 	class := ""
@@ -110,13 +114,13 @@ func (c pluginNewCommand) Run() error {
 	}
 	dir := filepath.Join(c.Dir, name)
 	if _, err := java.Jar(java.APIJar); jvm != "" && err != nil {
-		return fmt.Errorf("make a plugin for the JVM: %w", err)
+		return fmt.Errorf("create a plugin for the JVM: %w", err)
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the plugin: %w", err)
+		return fmt.Errorf("create the folder of the plugin: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the plugin: %w", err)
+		return fmt.Errorf("create the folder of the plugin: %w", err)
 	}
 	switch {
 	case c.Java != "":
@@ -138,7 +142,7 @@ func (c pluginNewCommand) Run() error {
 	})
 }
 
-// newScript fills the folder of a plugin in JavaScript or TypeScript with its files and the types.
+// newScript writes the files of a plugin in JavaScript or TypeScript and the types into its folder.
 func newScript(dir, name, main string, files map[string]string) error {
 	all, err := runConfigurations("js", name)
 	if err != nil {
@@ -162,21 +166,21 @@ func newScript(dir, name, main string, files map[string]string) error {
 		return err
 	}
 	file := filepath.Join(dir, main)
-	fmt.Printf("%s is a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin test %[2]s\n  app plugin dev %[1]s\n", file, dir)
+	fmt.Printf("created %s, a plugin that works. Next:\n\n  app plugin check %[1]s\n  app plugin test %[2]s\n  app plugin dev %[1]s\n", file, dir)
 	return nil
 }
 
 type pluginCheckCommand struct {
-	File string   `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
-	Role string   `default:"all" enum:"all,service,gateway" help:"The server that it is for: all, service or gateway."`
-	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder, for the configuration (default: the current one)."`
-	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property as the server would; may be repeated."`
+	File string   `arg:"" help:"Plugin file: .js, .ts or .jar."`
+	Role string   `default:"all" enum:"all,service,gateway" help:"Roles of the server to check it for: all, service or gateway."`
+	Home string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder with the configuration (default: the current one)."`
+	Set  []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property, as for the server; may be repeated."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginCheckCommand) Help() string {
-	return `Runs what the plugin does when it is loaded, and none of its functions. The exit code is 0 if a server would load it, else 1.
-A jar is loaded if there is a Java of version 21 or newer; what it refers to is looked up in any case.
+	return `Loads the plugin as a server does, without calling its extensions. The exit code is 0 if a server would load it, otherwise 1.
+A jar is loaded only if Java 21 or newer is installed; the classes that it refers to are always checked.
 
 Examples:
   app plugin check word-filter.js
@@ -210,7 +214,7 @@ func (c pluginCheckCommand) Run() error {
 	}
 	options := app.PluginCheck(roles, configuration, file, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if isJar(c.File) {
-		// That a host comes and goes is of no interest here.
+		// Hide the messages about the start and end of the Java host.
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		report, err := adapter.CheckJar(ctx, options)
 		if err != nil {
@@ -238,7 +242,7 @@ func isPlugin(file string) error {
 	return nil
 }
 
-// printPlugin prints what a plugin is.
+// printPlugin prints the description of a plugin.
 func printPlugin(w io.Writer, file string, p *plugin.Plugin) {
 	fmt.Fprintf(w, "%s is a plugin that a server loads\n\n", file)
 	printDescriptor(w, p.Descriptor)
@@ -261,7 +265,7 @@ func printEndpoints(w io.Writer, list []*plugin.PublishedEndpoint) {
 	}
 }
 
-// printDescriptor prints what a plugin says of itself.
+// printDescriptor prints the descriptor of a plugin, followed by the rows of more.
 func printDescriptor(w io.Writer, d plugin.Descriptor, more ...[2]string) {
 	servers := "every server"
 	if len(d.Servers) > 0 {
@@ -282,7 +286,7 @@ func printDescriptor(w io.Writer, d plugin.Descriptor, more ...[2]string) {
 	}
 }
 
-// printPoint prints which functions of an extension point an extension has.
+// printPoint prints which functions of an extension point an extension implements.
 func printPoint(w io.Writer, point *plugin.Point, methods []*plugin.Method) {
 	var has, lacks []string
 	for _, m := range point.Methods {
@@ -300,17 +304,17 @@ func printPoint(w io.Writer, point *plugin.Point, methods []*plugin.Method) {
 }
 
 type pluginDevCommand struct {
-	File   string   `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
-	Home   string   `placeholder:"DIR" help:"Home folder, which keeps the data (default: a new one that is removed at the end)."`
+	File   string   `arg:"" help:"Plugin file: .js, .ts or .jar."`
+	Home   string   `placeholder:"DIR" help:"Home folder with the data (default: a temporary one, removed at exit)."`
 	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
 	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginDevCommand) Help() string {
-	return `Runs both roles with this plugin alone, and its log here. When the file is saved, the new version takes the place of the old one without a
-call lost; one that cannot be loaded is reported, and the old one goes on. A plugin in TypeScript is bundled first, and again when a file
-that it imports is saved; its types are not checked.
+	return `Runs both roles with only this plugin and prints the log. When the file is saved, the new version replaces the old one without losing a call.
+If the new version cannot be loaded, the error is printed and the old one keeps running. A plugin in TypeScript is bundled first, and again
+when a file that it imports is saved; its types are not checked.
 
 Examples:
   app plugin dev word-filter.ts
@@ -333,7 +337,7 @@ func (c pluginDevCommand) Run() (err error) {
 	home := c.Home
 	if home == "" {
 		if home, err = os.MkdirTemp("", "app-plugin-dev-"); err != nil {
-			return fmt.Errorf("make a home folder: %w", err)
+			return fmt.Errorf("create a home folder: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	}
@@ -352,6 +356,6 @@ func (c pluginDevCommand) Run() (err error) {
 	}
 	return serve(app.Options{Roles: role.All, Config: configuration, OnlyPlugin: filepath.Base(path), Ready: func(a *app.App) {
 		announce(a)
-		fmt.Printf("Save %s to swap the plugin; Ctrl-C stops.\n\n", c.File)
+		fmt.Printf("Save %s to reload the plugin; press Ctrl-C to stop.\n\n", c.File)
 	}})
 }

@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// output runs the program until it ends.
+// output runs the program until it exits.
 func output(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := command(t, nil, args...)
@@ -28,7 +28,7 @@ func output(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// newPlugin lets the program begin a plugin and returns its file.
+// newPlugin creates a plugin with the program and returns its file.
 func newPlugin(t *testing.T, language, name string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,8 @@ func newPlugin(t *testing.T, language, name string) string {
 	return filepath.Join(dir, name, name+"."+language)
 }
 
-// checkRunConfigurations checks what a new plugin has for debuggers: that it can be read, and that it names the port.
+// checkRunConfigurations checks that the debug configurations of a new plugin can be parsed and
+// contain the port.
 func checkRunConfigurations(t *testing.T, dir, name, port string) {
 	t.Helper()
 	var launch struct {
@@ -102,7 +103,7 @@ func TestPluginNew(t *testing.T) {
 	}
 }
 
-// TestPluginTest runs the tests of new plugins, and tests that fail.
+// TestPluginTest runs the tests of new plugins, and failing tests.
 func TestPluginTest(t *testing.T) {
 	for _, language := range []string{"js", "ts"} {
 		file := newPlugin(t, language, "tested")
@@ -156,7 +157,7 @@ test.skip('later');
 	}
 }
 
-// TestPluginTestWatch runs tests again when a source is saved.
+// TestPluginTestWatch reruns tests when a source is saved.
 func TestPluginTestWatch(t *testing.T) {
 	tests := filepath.Join(t.TempDir(), "a.test.js")
 	save := func(sum string) {
@@ -199,7 +200,7 @@ func TestPluginTestWatch(t *testing.T) {
 	}
 }
 
-// TestPluginUpgrade renews the types of a project, and touches nothing else.
+// TestPluginUpgrade updates the types of a project and changes nothing else.
 func TestPluginUpgrade(t *testing.T) {
 	file := newPlugin(t, "ts", "typed")
 	dir := filepath.Dir(file)
@@ -295,7 +296,7 @@ func TestPluginDev(t *testing.T) {
 	})
 }
 
-// developPlugin works on a plugin as its author does. Replacing broken by mistake breaks it.
+// developPlugin edits a plugin as its author does. Replacing broken by mistake breaks the plugin.
 func developPlugin(t *testing.T, file, broken, mistake string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "other.js"), []byte("throw new Error('nobody asked for this one')"), 0o600); err != nil {
@@ -314,7 +315,8 @@ func developPlugin(t *testing.T, file, broken, mistake string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The log is written beside the terminal's lines, so what belongs to one save appears in any order.
+	// The log is written concurrently with the terminal's lines, so the lines of one save appear in
+	// any order.
 	lines, seen := bufio.NewScanner(stdout), []string{}
 	since := 0
 	wait := func(parts ...string) {
@@ -360,7 +362,7 @@ func developPlugin(t *testing.T, file, broken, mistake string) {
 	}
 }
 
-// TestPluginBuild makes scripts of plugins in TypeScript, and wants nothing to be written where that fails.
+// TestPluginBuild builds scripts of plugins in TypeScript. A failed build writes nothing.
 func TestPluginBuild(t *testing.T) {
 	file := newPlugin(t, "ts", "typed")
 	dir := filepath.Dir(file)

@@ -15,17 +15,17 @@ import (
 )
 
 type pluginBuildCommand struct {
-	File   string `arg:"" help:"The file that exports the plugin: .ts, .js or .mjs."`
-	Output string `short:"o" placeholder:"FILE" help:"The script that is made (default: the name of the file with .js, in the folder dist beside it)."`
-	Minify bool   `help:"Make the script small. Names stay."`
+	File   string `arg:"" help:"Entry file, which exports the plugin: .ts, .js or .mjs."`
+	Output string `short:"o" placeholder:"FILE" help:"Script to write (default: dist/NAME.js beside the entry file)."`
+	Minify bool   `help:"Minify the script, but keep names."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginBuildCommand) Help() string {
-	return `Makes one script that a server loads: types are removed, what is imported from other files and from node_modules is put into it. Packages that
-need Node.js itself cannot be used. Without node_modules, the packages that are imported are fetched as package-lock.json says, checked against its
-hashes, and kept in the user's folder for caches. The source map is in the script, so that stack traces and debuggers show the sources.
-Types are not checked: npx tsc --project . does that.
+	return `Builds one script that a server can load: it removes types and bundles what is imported from other files and from node_modules. Packages that need
+Node.js itself cannot be used. Without node_modules, the imported packages are downloaded as package-lock.json specifies, verified against its hashes
+and cached in the user's cache folder. The source map is embedded in the script, so that stack traces and debuggers show the sources.
+Types are not checked; use npx tsc --project . for that.
 
 Examples:
   app plugin build word-filter.ts
@@ -56,7 +56,7 @@ func (c pluginBuildCommand) Run() error {
 	return nil
 }
 
-// scriptName is the name of the script that is made of a file.
+// scriptName returns the name of the script that is built from a file.
 func scriptName(file string) string {
 	name := filepath.Base(file)
 	return strings.TrimSuffix(name, filepath.Ext(name)) + ".js"
@@ -77,7 +77,7 @@ func warn(warnings []string) {
 	}
 }
 
-// replaceFile writes a file so that whoever watches it never sees half of it.
+// replaceFile writes a file atomically, so that a watcher never sees a part of it.
 func replaceFile(path string, data []byte) error {
 	temporary := path + ".tmp"
 	if err := os.WriteFile(temporary, data, 0o644); err != nil {
@@ -89,11 +89,11 @@ func replaceFile(path string, data []byte) error {
 	return nil
 }
 
-// bundled makes the script of a plugin in a folder that remove removes.
+// bundled builds the script of a plugin in a temporary folder, which remove deletes.
 func bundled(file string) (remove func(), script string, err error) {
 	dir, err := os.MkdirTemp("", "app-plugin-")
 	if err != nil {
-		return nil, "", fmt.Errorf("make a folder for the script: %w", err)
+		return nil, "", fmt.Errorf("create a folder for the script: %w", err)
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	r, err := bundle.Build(watched(file))
@@ -109,13 +109,13 @@ func bundled(file string) (remove func(), script string, err error) {
 	return remove, script, nil
 }
 
-// watched says how a plugin is bundled whose script lies elsewhere.
+// watched returns the options to bundle a plugin into a script in another folder.
 func watched(file string) bundle.Options {
 	return bundle.Options{Entry: file, Output: filepath.Join(filepath.Dir(file), scriptName(file)), Absolute: true}
 }
 
-// bundleOnSave makes the script of a plugin now, and again whenever one of its sources is saved, until stop is called. One
-// that cannot be made is reported, and the script stays as it is.
+// bundleOnSave builds the script of a plugin, and again whenever one of its sources is saved, until
+// stop is called. If a build fails, it prints the error and leaves the script unchanged.
 func bundleOnSave(file string) (script string, stop func(), err error) {
 	remove, script, err := bundled(file)
 	if err != nil {
@@ -137,7 +137,7 @@ func bundleOnSave(file string) (script string, stop func(), err error) {
 				err = replaceFile(script, r.Script)
 			}
 			if err != nil {
-				fmt.Fprintf(os.Stderr, "%s cannot be bundled, and what runs goes on:\n%v\n", file, err)
+				fmt.Fprintf(os.Stderr, "%s cannot be bundled; the last version keeps running:\n%v\n", file, err)
 			}
 		})
 		if err != nil {

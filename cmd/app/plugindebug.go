@@ -11,7 +11,7 @@ import (
 //go:embed debug
 var debugTemplates embed.FS
 
-// runConfigurations are the files by which editors attach their debugger to a new plugin: those of Visual Studio Code and of
+// runConfigurations returns the debug configurations of a new plugin for Visual Studio Code and
 // IntelliJ IDEA. kind is js or java.
 func runConfigurations(kind, name string) (map[string][]byte, error) {
 	files := map[string][]byte{}

@@ -18,7 +18,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// newGradlePlugin makes a plugin for Gradle and returns its folder.
+// newGradlePlugin creates a plugin for Gradle and returns its folder.
 func newGradlePlugin(t *testing.T, name string) string {
 	t.Helper()
 	javatest.Home(t)
@@ -30,8 +30,8 @@ func newGradlePlugin(t *testing.T, name string) string {
 	return project
 }
 
-// gradle runs Gradle on a project. That of Debian and Ubuntu needs a Java that is older than the one for which plugins are
-// compiled.
+// gradle runs Gradle on a project. The Gradle of Debian and Ubuntu needs an older Java than the one
+// that plugins are compiled for.
 func gradle(t *testing.T, project string) {
 	t.Helper()
 	home := javatest.Home(t)
@@ -54,7 +54,8 @@ func gradle(t *testing.T, project string) {
 	need.Skip(t, "gradle", "no Java on which it runs")
 }
 
-// oldJava is the home of a Java 17, on which every Gradle of the last years runs, or a folder that does not exist.
+// oldJava returns the home of a Java 17, which every Gradle of the last years runs on, or a folder
+// that does not exist.
 func oldJava(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/jvm/*17*/bin/java")
@@ -64,8 +65,8 @@ func oldJava(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(found[0]))
 }
 
-// TestPluginNewGradle builds a new plugin with Gradle as its author does, its test and a library included, and runs it on a
-// server.
+// TestPluginNewGradle builds a new plugin with Gradle, with its test and a library, and runs it on
+// a server.
 func TestPluginNewGradle(t *testing.T) {
 	project := newGradlePlugin(t, "two-words")
 	checkRunConfigurations(t, project, "two-words", "5005")
@@ -129,7 +130,7 @@ func TestPluginNewGradle(t *testing.T) {
 	}
 }
 
-// TestGradleLikeMaven compares what the projects of both have, without either of them.
+// TestGradleLikeMaven compares the contents of both kinds of projects, without running either tool.
 func TestGradleLikeMaven(t *testing.T) {
 	project := newGradlePlugin(t, "two-words")
 	dir := t.TempDir()
@@ -187,7 +188,7 @@ func TestGradleLikeMaven(t *testing.T) {
 			t.Errorf("%s is %q and %q", what, a, b)
 		}
 	}
-	// The version of the API is renewed in both.
+	// Upgrade updates the version of the API in both.
 	for dir, file := range map[string]string{project: "gradle.properties", maven: "pom.xml"} {
 		before := text(dir, file)
 		edit(t, filepath.Join(dir, file), value(before, `(1\.0\.0-[0-9a-f]{12})`), "1.0.0-old")
@@ -209,7 +210,7 @@ func TestGradleLikeMaven(t *testing.T) {
 	}
 }
 
-// edit replaces a part of a file, which must have it.
+// edit replaces a part of a file; the part must exist.
 func edit(t *testing.T, path, part, by string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

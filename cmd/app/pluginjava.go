@@ -24,16 +24,16 @@ import (
 //go:embed java kotlin gradle
 var javaTemplates embed.FS
 
-// protobufVersion is that of the protobuf runtime in the host, with which plugins are compiled.
+// protobufVersion is the version of the protobuf runtime of the host, which plugins compile against.
 const protobufVersion = "4.36.2"
 
-// jspecifyVersion is that of the annotations in the API that say what may be null.
+// jspecifyVersion is the version of the nullness annotations in the API.
 const jspecifyVersion = "1.0.0"
 
 // javaPackage is the package of the classes of a new plugin.
 const javaPackage = "org.example.plugin"
 
-// javaArtifacts are the jars that a project needs, and what each needs.
+// javaArtifacts are the jars that a project needs, and their dependencies.
 var javaArtifacts = []struct {
 	name, jar    string
 	dependencies [][3]string
@@ -43,12 +43,12 @@ var javaArtifacts = []struct {
 	{"app-plugin-test", java.TestJar, [][3]string{{"im.app", "app-plugin-host", ""}}},
 }
 
-// kotlinVersion is that of the compiler and the library of a new plugin in Kotlin.
+// kotlinVersion is the version of the compiler and the library in a new plugin in Kotlin.
 const kotlinVersion = "2.2.21"
 
-// A dialect is a language of the JVM in which a plugin begins.
+// A dialect is a JVM language of new plugins.
 type dialect struct {
-	// folder has the sources, both in the templates and in the project; ext is how their names end.
+	// folder contains the sources, both in the templates and in the project; ext is their extension.
 	folder, ext string
 }
 
@@ -60,9 +60,9 @@ var (
 // A buildTool is a program that builds plugins for the JVM.
 type buildTool struct {
 	name, command string
-	// templates has its files, by where they are in the project.
+	// templates maps the paths of its files in the project to their templates.
 	templates map[string]string
-	// output is the folder in which it puts the jar.
+	// output is the folder of the jar.
 	output string
 }
 
@@ -80,10 +80,10 @@ var (
 	}
 )
 
-// gradleProperties is where a Gradle project says which version of the API it uses.
+// gradleProperties is the file of a Gradle project that names the version of the API.
 const gradleProperties = "gradle.properties"
 
-// newJVMPlugin makes a project of Maven or Gradle.
+// newJVMPlugin creates a Maven or Gradle project.
 func newJVMPlugin(dir, name, class string, in dialect, by buildTool) error {
 	version, err := writeJavaAPI(dir)
 	if err != nil {
@@ -127,25 +127,25 @@ func newJVMPlugin(dir, name, class string, in dialect, by buildTool) error {
 	if err := writeFiles(dir, files); err != nil {
 		return err
 	}
-	fmt.Printf("%s is a %s project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
+	fmt.Printf("created %s, a %s project with a plugin that works. Next, with a JDK of version 21 or newer:\n\n"+
 		"  %s\n  app plugin check %[4]s\n  app plugin dev %[4]s\n", dir, by.name, fmt.Sprintf(by.command, dir), filepath.Join(dir, by.output, name+".jar"))
 	return nil
 }
 
-// writeJavaAPI writes the jars that a project needs, which are in no public repository, as a repository of its own, and
-// returns their version.
+// writeJavaAPI writes the jars that a project needs, which are in no public repository, as a local
+// Maven repository, and returns their version.
 func writeJavaAPI(dir string) (version string, err error) {
 	jars := map[string][]byte{}
 	hash := sha256.New()
 	for _, a := range javaArtifacts {
 		data, err := java.Jar(a.jar)
 		if err != nil {
-			return "", fmt.Errorf("write the API of plugins: %w", err)
+			return "", fmt.Errorf("write the plugin API: %w", err)
 		}
 		jars[a.name] = data
 		hash.Write(data)
 	}
-	// The version says what is inside, because Maven remembers what it once got under a version.
+	// The version depends on the content, because Maven caches artifacts by version.
 	version = "1.0.0-" + hex.EncodeToString(hash.Sum(nil))[:12]
 	pom, err := javaTemplates.ReadFile("java/dependency.pom.txt")
 	if err != nil {
@@ -162,7 +162,7 @@ func writeJavaAPI(dir string) (version string, err error) {
 		}
 		path := filepath.Join(repository, a.name, version, a.name+"-"+version)
 		files[path+".jar"] = jars[a.name]
-		if sources, err := java.Jar(a.name + "-sources.jar"); err == nil { // For editors, which do without.
+		if sources, err := java.Jar(a.name + "-sources.jar"); err == nil { // For editors; optional.
 			files[path+"-sources.jar"] = sources
 		}
 		files[path+".pom"] = []byte(strings.NewReplacer("ARTIFACT", a.name, "VERSION", version, "DEPENDENCIES", dependencies).Replace(string(pom)))
@@ -170,7 +170,7 @@ func writeJavaAPI(dir string) (version string, err error) {
 	return version, writeFiles(dir, files)
 }
 
-// repository is where the jars lie in a project.
+// repository is the folder of the jars in a project.
 var repository = filepath.Join("repo", "im", "app")
 
 // writeFiles writes files into a folder.
@@ -178,7 +178,7 @@ func writeFiles(dir string, files map[string][]byte) error {
 	for path, data := range files {
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("make a folder of the plugin: %w", err)
+			return fmt.Errorf("create a folder of the plugin: %w", err)
 		}
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			return fmt.Errorf("write the plugin: %w", err)
@@ -187,10 +187,11 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// maxMissing is how many missing classes are named: libraries may refer to many that nobody needs.
+// maxMissing limits how many missing classes are named: libraries may refer to many that are never
+// used.
 const maxMissing = 20
 
-// printJar prints what was learned of a jar.
+// printJar prints the report on a jar.
 func printJar(w io.Writer, file string, r *adapter.JarReport) {
 	bytecode := fmt.Sprintf("Java %d (%d classes)", r.Bytecode, r.Classes)
 	var warnings []string
@@ -220,7 +221,7 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 		warnings = append(warnings, fmt.Sprintf("what the plugin does when it is loaded is not known: %v", r.NoJava))
 	}
 	if n := len(r.Packed); n > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d classes in the jar are in the server, too, such as %s: the server's are used. "+
+		warnings = append(warnings, fmt.Sprintf("%d classes in the jar are also in the server, such as %s: those of the server are used. "+
 			"Give app-plugin-api and protobuf-java the scope provided, so that they are not packed", n, r.Packed[0]))
 	}
 	for i, m := range r.Missing {
@@ -228,7 +229,7 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 			warnings = append(warnings, fmt.Sprintf("%d more classes are missing", len(r.Missing)-i))
 			break
 		}
-		warnings = append(warnings, fmt.Sprintf("class %s is neither in the jar nor in the server, and %s refers to it: a call that needs it fails with NoClassDefFoundError", m.Class, m.By))
+		warnings = append(warnings, fmt.Sprintf("class %s is neither in the jar nor in the server, but %s refers to it: a call that needs it fails with NoClassDefFoundError", m.Class, m.By))
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(w, "\nWARNING: %s\n", warning)

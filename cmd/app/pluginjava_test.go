@@ -19,8 +19,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// maven runs Maven on a project with a JDK that is new enough, and without the daemon of the Kotlin compiler, which would go
-// on for hours.
+// maven runs Maven on a project with a JDK that is new enough, and without the daemon of the Kotlin
+// compiler, which would keep running for hours.
 func maven(t *testing.T, project string) {
 	t.Helper()
 	home := javatest.Home(t)
@@ -34,7 +34,7 @@ func maven(t *testing.T, project string) {
 	}
 }
 
-// TestPluginNewJava builds a new plugin as its author does, its test included, and lets a host load it.
+// TestPluginNewJava builds a new plugin with its test, and loads it in a host.
 func TestPluginNewJava(t *testing.T) {
 	javatest.Home(t)
 	dir := t.TempDir()
@@ -74,8 +74,8 @@ func TestPluginNewJava(t *testing.T) {
 	checkBroken(t, jar)
 }
 
-// TestPluginNewKotlin makes a plugin in Kotlin, takes its API away as an older server would have made it, renews that, and
-// builds the plugin with its test.
+// TestPluginNewKotlin creates a plugin in Kotlin, makes its API look like that of an older server,
+// upgrades it, and builds the plugin with its test.
 func TestPluginNewKotlin(t *testing.T) {
 	javatest.Home(t)
 	dir := t.TempDir()
@@ -127,7 +127,8 @@ func TestPluginNewKotlin(t *testing.T) {
 	}
 }
 
-// checkBroken changes a jar that is sound, and expects a sentence for each change, with a Java and without.
+// checkBroken corrupts a valid jar in several ways and expects an error for each, with a Java and
+// without.
 func checkBroken(t *testing.T, jar string) {
 	t.Helper()
 	data, err := os.ReadFile(jar)
@@ -160,7 +161,7 @@ func checkBroken(t *testing.T, jar string) {
 	}
 }
 
-// serverClass is a class of the API.
+// serverClass returns the content of a class file of the API.
 func serverClass(t *testing.T, name string) string {
 	t.Helper()
 	jar, err := java.Jar(java.APIJar)
@@ -178,7 +179,7 @@ func serverClass(t *testing.T, name string) string {
 	return string(data)
 }
 
-// changed is a jar with another content of a file; an empty one removes it.
+// changed returns a jar with a changed file; an empty content removes the file.
 func changed(t *testing.T, jar []byte, name, content string) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
@@ -210,7 +211,7 @@ func changed(t *testing.T, jar []byte, name, content string) []byte {
 	return b.Bytes()
 }
 
-// TestVersionsOfLibraries compares the versions that new projects use with those of the SDK.
+// TestVersionsOfLibraries compares the versions in new projects with those of the SDK.
 func TestVersionsOfLibraries(t *testing.T) {
 	pom, err := os.ReadFile(filepath.Join("..", "..", "sdk", "java", "pom.xml"))
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// leaver is a plugin that ends the server when an administrator does something, and leaves a file when it is stopped.
+// leaver is a plugin that calls System.exit when an administrator does something, and writes a file
+// when it is stopped.
 const leaver = `
 package leaver;
 import im.app.plugin.*;
@@ -42,7 +43,8 @@ public class Leaver extends AppPlugin {
     }
 }`
 
-// TestExitOfAPlugin proves that System.exit of a plugin stops the server in order and gives it its status.
+// TestExitOfAPlugin proves that System.exit of a plugin shuts the server down in order, with its
+// exit code.
 func TestExitOfAPlugin(t *testing.T) {
 	jar := javatest.Jar(t, javatest.Plugin{ID: "leaver", Version: "1", Class: "leaver.Leaver", Sources: map[string]string{"leaver/Leaver.java": leaver}})
 	home := t.TempDir()
@@ -63,7 +65,8 @@ func TestExitOfAPlugin(t *testing.T) {
 	}
 }
 
-// TestJVMOptions proves that the JVM gets the options of the administrator, and that a wrong one is named.
+// TestJVMOptions proves that the JVM gets the configured options, and that the error names an
+// invalid one.
 func TestJVMOptions(t *testing.T) {
 	jar := filepath.Join(t.TempDir(), "leaver.jar")
 	data := javatest.Jar(t, javatest.Plugin{ID: "leaver", Version: "1", Class: "leaver.Leaver", Sources: map[string]string{"leaver/Leaver.java": leaver}})

@@ -16,14 +16,14 @@ import (
 type pluginListCommand struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"Only the plugins with these ids."`
 	adminFlags
-	JSON    bool          `name:"json" help:"Print what the node answers, as JSON."`
-	Timeout time.Duration `default:"30s" help:"How long to wait for the answer."`
+	JSON    bool          `name:"json" help:"Print the response of the node as JSON."`
+	Timeout time.Duration `default:"30s" help:"How long to wait for the response."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginListCommand) Help() string {
-	return `Says of each plugin of the node what it is, in which state it is on each node of the cluster, which version is being rolled out beside it,
-what it may do, and what its extensions are busy with: calls, schedules, events and endpoints. Figures of extensions are those of the node that is asked.
+	return `Lists each plugin of the node with its state on each node of the cluster, the version that is being rolled out, its grants, and the calls,
+schedules, events and endpoints of its extensions. The figures of extensions are those of the queried node.
 The token needs the permission PLUGIN_QUERY.
 
 Examples:
@@ -60,7 +60,7 @@ func (c pluginListCommand) Run() error {
 	return nil
 }
 
-// listedPlugin is what a node says of a plugin.
+// listedPlugin is a plugin in the response of a node.
 type listedPlugin struct {
 	ID, Version, Excess string
 	Extensions          []listedExtension
@@ -123,7 +123,7 @@ func (p listedPlugin) print(w io.Writer) {
 		line("rejected: %s", p.Rejected.Reason)
 	}
 	if p.Excess != "" {
-		line("beyond its limits: %s", p.Excess)
+		line("over its limits: %s", p.Excess)
 	}
 	if c := p.Cluster; c != nil {
 		line("cluster: version number %d, %s", c.Number, c.Status)
@@ -168,7 +168,7 @@ func (p listedPlugin) print(w io.Writer) {
 	}
 }
 
-// String tells what a rollout is about.
+// String describes the rollout: version, status, scope, step and reason.
 func (r *listedRollout) String() string {
 	var to []string
 	if len(r.NodeIDs) > 0 {
@@ -191,7 +191,7 @@ func (r *listedRollout) String() string {
 	return because(fmt.Sprintf("version number %d, %s, %s, since %s", r.Number, r.Status, strings.Join(to, ", "), r.StartDate), r.Reason)
 }
 
-// String tells what is granted.
+// String lists the grants.
 func (g *listedGrants) String() string {
 	var parts []string
 	if len(g.Permissions) > 0 {
@@ -209,7 +209,7 @@ func (g *listedGrants) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// because adds a reason, if there is one.
+// because appends a reason, unless it is empty.
 func because(what, reason string) string {
 	if reason == "" {
 		return what
@@ -217,7 +217,7 @@ func because(what, reason string) string {
 	return what + ": " + reason
 }
 
-// after puts a text behind another one, unless it is empty.
+// after returns first followed by text, or "" if text is empty.
 func after(first, text string) string {
 	if text == "" {
 		return ""

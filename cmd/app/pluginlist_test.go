@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestPluginList lists a plugin of the cluster with all that there is to say of one, while another version is tried beside
-// it, and ends that.
+// TestPluginList lists a plugin that has everything that the list can show, with a rollout in
+// progress, and promotes the rollout.
 func TestPluginList(t *testing.T) {
 	s := run(t, t.TempDir(), "--set", "app.plugin.grants.mode=EXPLICIT")
 	env := []string{"APP_TOKEN=" + tokenOf(t, s)}
@@ -60,7 +60,8 @@ export default class extends AppPlugin {
 	plugin(0, "publish", "--grant", script("1.0", "'USER_QUERY'"))
 	plugin(0, "publish", "--shadow", script("2.0", ""))
 	out := plugin(0, "list", "busy")
-	// A node brings events to the extension, and another one may run the schedule, as soon as there is a leader.
+	// Any node may deliver events to the extension, and any may run the schedule, once there is a
+	// leader.
 	complete := func() bool { return strings.Contains(out, "events: ") && strings.Contains(out, ", next 20") }
 	for deadline := time.Now().Add(time.Minute); !complete() && time.Now().Before(deadline); out = plugin(0, "list", "busy") {
 		time.Sleep(100 * time.Millisecond)

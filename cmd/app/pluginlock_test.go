@@ -18,10 +18,11 @@ import (
 	"testing"
 )
 
-// loudPackage is the text of the package that a lockedPlugin imports.
+// loudPackage is the source of the package that a lockedPlugin imports.
 const loudPackage = "module.exports = (text) => text + '!';"
 
-// A lockedPlugin is a plugin in TypeScript, and a test of it, that import a package which only a lock file names.
+// A lockedPlugin is a plugin in TypeScript with a test; both import a package that only
+// package-lock.json names.
 type lockedPlugin struct {
 	file, cache string
 	registry    *httptest.Server
@@ -60,7 +61,7 @@ func newLockedPlugin(t *testing.T) lockedPlugin {
 	return p
 }
 
-// run runs the program with a cache of packages of its own.
+// run runs the program with its own package cache.
 func (p lockedPlugin) run(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	cmd := command(t, []string{"XDG_CACHE_HOME=" + p.cache, "HOME=" + p.cache}, args...)
@@ -82,7 +83,7 @@ func TestPluginBuildFromLock(t *testing.T) {
 			t.Errorf("check %s: %d %s", file, code, out)
 		}
 	}
-	// The archive is kept for when the registry cannot be reached.
+	// The cached archive is used when the registry cannot be reached.
 	p.registry.Close()
 	if code, out := p.run(t, "plugin", "build", p.file); code != 0 {
 		t.Errorf("build: %d %s", code, out)
@@ -114,7 +115,7 @@ func TestPluginPublishFromLock(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "is version 1 of the cluster") || !strings.Contains(out, "all 2 nodes have it\n") {
 		t.Errorf("publish: %d %s", code, out)
 	}
-	// Without the package there is nothing to publish.
+	// Without the package, publish fails.
 	p.registry.Close()
 	if err := os.RemoveAll(p.cache); err != nil {
 		t.Fatal(err)

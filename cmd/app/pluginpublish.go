@@ -24,26 +24,27 @@ import (
 )
 
 type pluginPublishCommand struct {
-	File string `arg:"" help:"The plugin, a file that ends in .js, .ts or .jar."`
+	File string `arg:"" help:"Plugin file: .js, .ts or .jar."`
 	adminFlags
-	NoStart bool          `help:"Leave a plugin that the cluster does not have yet in the state LOADED."`
-	IfMatch int64         `default:"-1" placeholder:"REVISION" help:"Refuse if the plugin is at another revision; 0 is one that the cluster does not have."`
-	Grant   bool          `help:"Grant the plugin what its descriptor asks for, which --dry-run shows; nobody can grant permissions that they lack."`
-	Shadow  bool          `help:"Do not make the version the active one: let all nodes run it on copies of the calls of the active one, and count the differences."`
-	DryRun  bool          `help:"Only say what the plugin is and whether the cluster would take it."`
-	Timeout time.Duration `default:"2m" help:"How long to follow."`
+	NoStart bool          `help:"Leave a plugin that is new to the cluster in the state LOADED."`
+	IfMatch int64         `default:"-1" placeholder:"REVISION" help:"Fail if the plugin is at another revision; 0 means that the cluster does not have it."`
+	Grant   bool          `help:"Grant the plugin what its descriptor requests. You can only grant permissions that you have."`
+	Shadow  bool          `help:"Do not activate the version: run it on all nodes with copies of the active version's calls, and count the differences."`
+	DryRun  bool          `help:"Only check whether the cluster would accept the plugin."`
+	Timeout time.Duration `default:"2m" help:"How long to wait for the nodes."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginPublishCommand) Help() string {
-	return `Stores the plugin in the database of the cluster: all nodes of the roles that it is made for load it. If the cluster has it, it is a new version,
-which takes the place of the old one in its state without a call lost. A new plugin is started. The exit code is 0 when all nodes
-have it, and 1 if it is refused, or if a node cannot load or start it or does not answer in time; the version stays active then, and
-PUT /plugins/versions goes back to another one. With app.plugin.grants.mode=EXPLICIT a version that asks for more than was granted waits; --grant
-grants it. The token needs the permissions PLUGIN_CREATE, PLUGIN_QUERY and PLUGIN_UPDATE.
+	return `Stores the plugin in the database of the cluster, from where all nodes of its roles load it. A plugin that is new to the cluster is started. If the
+cluster already has the plugin, the file becomes its new version and replaces the old one, in the same state, without losing a call.
 
-With --shadow the active version stays and answers everything. The new one gets copies of the calls: GET /plugins/rollouts counts what it does otherwise,
-GET /plugins/rollouts/samples shows it, and PUT /plugins/rollouts promotes or aborts it.
+The exit code is 0 when all nodes run the version. It is 1 if the upload is refused, or if a node cannot load or start the version or does not answer
+in time; the version then stays active, and PUT /plugins/versions activates another one. With app.plugin.grants.mode=EXPLICIT, a version that
+requests more than was granted waits for a grant; --grant grants it. The token needs the permissions PLUGIN_CREATE, PLUGIN_QUERY and PLUGIN_UPDATE.
+
+With --shadow, the active version keeps answering all calls, and the new one receives copies of them. GET /plugins/rollouts counts the differences,
+GET /plugins/rollouts/samples shows them, and PUT /plugins/rollouts promotes or aborts the version.
 
 Examples:
   APP_TOKEN=... app plugin publish word-filter.js --url https://admin.example.com
@@ -78,22 +79,23 @@ func (c pluginPublishCommand) Run() error {
 	return p.publish(ctx, c, filepath.Base(file), data)
 }
 
-// A publisher uploads a plugin by the admin interface of a node.
+// A publisher uploads a plugin through the admin interface of a node.
 type publisher struct {
 	adminClient
 	out io.Writer
-	// every is how often it asks the node.
+	// every is the polling interval.
 	every time.Duration
 }
 
 const (
-	// followInterval is how often the nodes are asked.
+	// followInterval is how often the state of the nodes is queried.
 	followInterval = time.Second
-	// followFailures is how often in a row a node must have failed before that counts: it may try again.
+	// followFailures is how often in a row a node must report a failure before publish fails: nodes
+	// retry.
 	followFailures = 3
 )
 
-// publishedPlugin is the answer to an upload.
+// publishedPlugin is the response to an upload.
 type publishedPlugin struct {
 	ID, Version, Digest string
 	Number              int64
@@ -102,7 +104,7 @@ type publishedPlugin struct {
 	Problem             *struct{ Reason string }
 }
 
-// clusterPlugin is what a node says of a plugin of the cluster.
+// clusterPlugin is a plugin of the cluster in the response of a node.
 type clusterPlugin struct {
 	Cluster *struct {
 		Digest, Status string
@@ -112,7 +114,7 @@ type clusterPlugin struct {
 
 type clusterNode struct{ NodeID, State, Reason, Digest string }
 
-// publish uploads a plugin, starts it if it is new, and follows the nodes.
+// publish uploads a plugin, starts it if it is new, and waits for the nodes.
 func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name string, data []byte) error {
 	uploaded, err := p.upload(ctx, c, name, data)
 	if err != nil {
@@ -139,7 +141,7 @@ func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name str
 	return p.follow(ctx, uploaded)
 }
 
-// shadow lets all nodes run a version on copies of the calls of the active one.
+// shadow starts a rollout that runs a version on all nodes with copies of the active version's calls.
 func (p publisher) shadow(ctx context.Context, version publishedPlugin) error {
 	body, err := json.Marshal(map[string]any{"pluginId": version.ID, "number": version.Number, "shadow": true})
 	if err != nil {
@@ -147,7 +149,7 @@ func (p publisher) shadow(ctx context.Context, version publishedPlugin) error {
 	}
 	var rollout struct{ ID int64 }
 	if err := p.call(ctx, http.MethodPost, "/plugins/rollouts", "application/json", body, -1, &rollout); err != nil {
-		return fmt.Errorf("begin a rollout of version %d of plugin %q: %w", version.Number, version.ID, err)
+		return fmt.Errorf("start a rollout of version %d of plugin %q: %w", version.Number, version.ID, err)
 	}
 	fmt.Fprintf(p.out, "rollout %d runs it as a shadow\n", rollout.ID)
 	return nil
@@ -182,7 +184,7 @@ func (p publisher) upload(ctx context.Context, c pluginPublishCommand, name stri
 		}
 	}
 	if err == nil && len(answer) != 1 {
-		err = errors.New("the node took no plugin")
+		err = errors.New("the node did not accept the plugin")
 	}
 	if err != nil {
 		return publishedPlugin{}, fmt.Errorf("publish %q: %w", name, err)
@@ -190,7 +192,7 @@ func (p publisher) upload(ctx context.Context, c pluginPublishCommand, name stri
 	return answer[0], nil
 }
 
-// follow waits until all nodes have a version, and prints what each does.
+// follow waits until all nodes run a version, and prints their states as they change.
 func (p publisher) follow(ctx context.Context, want publishedPlugin) error {
 	ticker := time.NewTicker(p.every)
 	defer ticker.Stop()
@@ -204,9 +206,9 @@ func (p publisher) follow(ctx context.Context, want publishedPlugin) error {
 		case err != nil:
 			return fmt.Errorf("follow plugin %q: %w", want.ID, err)
 		case len(list) == 0 || list[0].Cluster == nil:
-			return fmt.Errorf("somebody removed plugin %q meanwhile", want.ID)
+			return fmt.Errorf("plugin %q was removed meanwhile", want.ID)
 		case list[0].Cluster.Digest != want.Digest:
-			return fmt.Errorf("somebody made another version of plugin %q active meanwhile", want.ID)
+			return fmt.Errorf("another version of plugin %q was activated meanwhile", want.ID)
 		default:
 			missing = p.show(list[0].Cluster.Nodes, want, list[0].Cluster.Status, shown)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// tokenOf makes a token of an administrator who may do everything.
+// tokenOf creates a token of an administrator with all permissions.
 func tokenOf(t *testing.T, s *server) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.service+"/admins/tokens", strings.NewReader(`{"name":"ci"}`))
@@ -33,7 +33,7 @@ func tokenOf(t *testing.T, s *server) string {
 	return issued.Data.Token
 }
 
-// TestPluginPublish publishes versions of a plugin to a server, as an administrator with a token.
+// TestPluginPublish publishes versions of a plugin to a server with a token.
 func TestPluginPublish(t *testing.T) {
 	s := run(t, t.TempDir(), "--set", "app.plugin.grants.mode=EXPLICIT")
 	secret := tokenOf(t, s)

@@ -12,16 +12,22 @@ import (
 )
 
 type pluginRolloutCommand struct {
-	ID     int64  `arg:"" help:"Id of the rollout, which app plugin list shows."`
-	Action string `arg:"" enum:"pause,resume,next,promote,abort" help:"What to do: pause, resume, next, promote or abort."`
+	ID     int64  `arg:"" help:"Id of the rollout, as shown by app plugin list."`
+	Action string `arg:"" enum:"pause,resume,next,promote,abort" help:"Action: pause, resume, next, promote or abort."`
 	adminFlags
-	Timeout time.Duration `default:"1m" help:"How long to wait for the answer."`
+	Timeout time.Duration `default:"1m" help:"How long to wait for the response."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginRolloutCommand) Help() string {
-	return `Pausing leaves the version on its nodes and judges it no more, resuming judges it again, next begins its next step at once, promoting makes it the active
-version of all nodes, and aborting brings its nodes back to the active version. The token needs the permission PLUGIN_UPDATE.
+	return `Actions:
+  pause    keep the version on its nodes, but stop judging it
+  resume   judge the version again
+  next     start the next step now
+  promote  make the version the active one of all nodes
+  abort    return the nodes to the active version
+
+The token needs the permission PLUGIN_UPDATE.
 
 Examples:
   APP_TOKEN=... app plugin rollout 4 promote --url https://admin.example.com`

@@ -25,19 +25,19 @@ import (
 )
 
 type pluginTestCommand struct {
-	Paths    []string      `arg:"" optional:"" help:"Files with tests, or folders in which they are looked for (default: the current one)."`
-	Match    string        `name:"run" placeholder:"PATTERN" help:"Run the tests whose names match a regular expression."`
-	Coverage bool          `help:"Print which lines of the plugin the tests ran."`
-	LCOV     string        `name:"lcov" placeholder:"FILE" help:"Write which lines they ran in the format of lcov, for editors and other tools."`
-	Watch    bool          `help:"Run the tests again when a source in their folder is saved, until Ctrl-C."`
-	Timeout  time.Duration `default:"30s" placeholder:"TIME" help:"How long a test may take, as 10s."`
+	Paths    []string      `arg:"" optional:"" help:"Test files, or folders to search for them (default: the current folder)."`
+	Match    string        `name:"run" placeholder:"PATTERN" help:"Run only the tests whose names match a regular expression."`
+	Coverage bool          `help:"Print the line coverage of the plugin."`
+	LCOV     string        `name:"lcov" placeholder:"FILE" help:"Write the line coverage to a file in the lcov format."`
+	Watch    bool          `help:"Rerun the tests when a source in their folder is saved, until Ctrl-C."`
+	Timeout  time.Duration `default:"30s" placeholder:"TIME" help:"Time limit of each test, such as 10s."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginTestCommand) Help() string {
-	return `Runs the tests in files that end in .test.js, .test.mjs or .test.ts. Each file runs in an engine like that of a plugin; a test that calls
-start() gets a server of its own with the plugin, whose clock and network it holds. The exit code is 0 if all tests pass, else 1.
-How tests are written is in docs/plugins.md.
+	return `Runs the tests in files that end in .test.js, .test.mjs or .test.ts. Each file runs in an engine like that of a plugin. A test that calls
+start() gets its own server with the plugin, and controls its clock and network. The exit code is 0 if all tests pass, otherwise 1.
+See docs/plugins.md for how to write tests.
 
 Examples:
   app plugin test
@@ -73,7 +73,7 @@ func (c pluginTestCommand) Run() error {
 		if err := c.run(ctx, o); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "app:", err)
 		}
-		fmt.Print("\nSave a source to run the tests again; Ctrl-C stops.\n\n")
+		fmt.Print("\nSave a source to rerun the tests; press Ctrl-C to stop.\n\n")
 		for ctx.Err() == nil && testkit.Stamp(o.Paths) == stamp {
 			select {
 			case <-time.After(watchPause):
@@ -84,7 +84,7 @@ func (c pluginTestCommand) Run() error {
 	return nil
 }
 
-// watchPause is how often --watch looks at the sources.
+// watchPause is the polling interval of --watch.
 const watchPause = 300 * time.Millisecond
 
 // run runs the tests once.
@@ -112,13 +112,13 @@ func (c pluginTestCommand) run(ctx context.Context, o testkit.Options) error {
 
 var errTestsFailed = errors.New("tests failed")
 
-// testReport prints what becomes of tests.
+// testReport prints the results of tests.
 type testReport struct {
 	out  io.Writer
 	file string
 }
 
-// outcome prints what became of a test.
+// outcome prints the result of a test.
 func (r *testReport) outcome(o testkit.Outcome) {
 	r.head(o.File)
 	took := fmt.Sprintf(" (%d ms)", o.Duration.Milliseconds())
@@ -140,13 +140,13 @@ func (r *testReport) outcome(o testkit.Outcome) {
 	}
 }
 
-// said prints what a test wrote.
+// said prints the output of a test.
 func (r *testReport) said(file, text string) {
 	r.head(file)
 	fmt.Fprintln(r.out, "        | "+text)
 }
 
-// head prints the name of a file before what is in it.
+// head prints the name of a file, before its first line of output.
 func (r *testReport) head(file string) {
 	if file != r.file {
 		r.file = file
@@ -154,13 +154,13 @@ func (r *testReport) head(file string) {
 	}
 }
 
-// problemText is an error with the part of its stack that the author wrote.
+// problemText returns an error with the frames of its stack that are in the author's code.
 func problemText(err error) string {
 	x, ok := errors.AsType[*plugin.Exception](err)
 	if !ok {
 		return err.Error()
 	}
-	// What stands before the exception says where it comes from.
+	// The text before the exception says where it comes from.
 	lines := []string{strings.TrimSuffix(err.Error(), x.Error()) + x.Message}
 	found := false
 	for line := range strings.SplitSeq(x.Stack, "\n") {
@@ -174,7 +174,7 @@ func problemText(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// summary prints how many tests there were.
+// summary prints the totals.
 func (r *testReport) summary(s testkit.Summary) {
 	parts := []string{fmt.Sprintf("%d passed", s.Passed)}
 	for _, p := range []struct {
@@ -191,7 +191,7 @@ func (r *testReport) summary(s testkit.Summary) {
 	fmt.Fprintf(r.out, "\n%s in %s: %s (%.1f s)\n", plural(s.Passed+s.Failed+s.Skipped, "test"), plural(s.Files, "file"), strings.Join(parts, ", "), s.Duration.Seconds())
 }
 
-// coverage prints which lines ran.
+// coverage prints the line coverage.
 func (r *testReport) coverage(files map[string]map[int]int) {
 	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nfile\tlines\tran\tnot run")
@@ -222,7 +222,7 @@ func missedLines(lines map[int]int) (missed []int) {
 	return missed
 }
 
-// ranges are numbers of lines, those together between which no line ran.
+// ranges formats the numbers of missed lines. It joins those without a line that ran between them.
 func ranges(missed []int, lines map[int]int) string {
 	var list []string
 	for i := 0; i < len(missed); {
@@ -248,7 +248,7 @@ func ranBetween(lines map[int]int, from, to int) bool {
 	return false
 }
 
-// lcov is coverage in the format of the tool lcov.
+// lcov returns the coverage in the format of the tool lcov.
 func lcov(files map[string]map[int]int) []byte {
 	var b bytes.Buffer
 	for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -269,7 +269,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// shortPath is a file as seen from the working directory.
+// shortPath returns a path relative to the working directory, if the file is below it.
 func shortPath(file string) string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 )
 
 type pluginUpgradeCommand struct {
-	Dir string `arg:"" default:"." help:"The folder of the plugin (default: the current one)."`
+	Dir string `arg:"" default:"." help:"Folder of the plugin (default: the current one)."`
 }
 
 // Help implements kong.HelpProvider.
 func (pluginUpgradeCommand) Help() string {
-	return `Renews what "app plugin new" put into a project of the API of plugins, so that it is that of this program: the types of a plugin in
-JavaScript or TypeScript, and the jars in repo/ and their version in pom.xml or gradle.properties of one in Java or Kotlin. The sources of
-the plugin stay as they are; compile and test them afterwards.
+	return `Updates the plugin API in a project created by "app plugin new" to that of this program: the types of a plugin in JavaScript or TypeScript, or
+the jars in repo/ and their version in pom.xml or gradle.properties of a plugin in Java or Kotlin. The sources of the plugin are not changed;
+compile and test them afterwards.
 
 Examples:
   app plugin upgrade
@@ -47,7 +47,7 @@ func (c pluginUpgradeCommand) Run() error {
 	return upgradeTypes(types)
 }
 
-// upgradeTypes renews the types of a project in JavaScript or TypeScript.
+// upgradeTypes updates the types of a project in JavaScript or TypeScript.
 func upgradeTypes(dir string) error {
 	names, err := fs.Glob(sdk.Types, "*.d.ts")
 	if err != nil {
@@ -72,11 +72,11 @@ func upgradeTypes(dir string) error {
 		fmt.Printf("%s is up to date\n", dir)
 		return nil
 	}
-	fmt.Printf("%s: %d of %d files renewed. Check the plugin with: app plugin check\n", dir, changed, len(names))
+	fmt.Printf("%s: %d of %d files updated. Check the plugin with: app plugin check\n", dir, changed, len(names))
 	return nil
 }
 
-// An apiVersion is where a project says which version of the API it uses.
+// An apiVersion is the place in a project that names the version of the API.
 type apiVersion struct {
 	by       buildTool
 	file     string
@@ -89,12 +89,12 @@ var apiVersions = []apiVersion{
 	{byGradle, gradleProperties, "appVersion", regexp.MustCompile(`(?m)(^[ \t]*appVersion[ \t]*[=:][ \t]*)(\S*)([ \t\r]*$)`)},
 }
 
-// upgradeJava renews the jars of a project, whose file with the version has text. The project uses the old ones until the new
-// ones are there.
+// upgradeJava updates the jars of a project. text is the content of the file with the version. The
+// project keeps using the old jars until the new ones are written.
 func upgradeJava(dir string, p apiVersion, text []byte) error {
 	found := p.value.FindSubmatch(text)
 	if found == nil {
-		return fmt.Errorf("upgrade %q: its %s has no property %s, which says which version of the API it uses", dir, p.file, p.property)
+		return fmt.Errorf("upgrade %q: its %s has no property %s with the version of the plugin API", dir, p.file, p.property)
 	}
 	version, err := writeJavaAPI(dir)
 	if err != nil {
@@ -124,6 +124,6 @@ func upgradeJava(dir string, p apiVersion, text []byte) error {
 		fmt.Printf("%s is up to date\n", dir)
 		return nil
 	}
-	fmt.Printf("%[1]s uses version %[2]s of the API now, before it was %[3]s. Next:\n\n  %[4]s\n", dir, version, before, fmt.Sprintf(p.by.command, dir))
+	fmt.Printf("%[1]s now uses version %[2]s of the API, before it was %[3]s. Next:\n\n  %[4]s\n", dir, version, before, fmt.Sprintf(p.by.command, dir))
 	return nil
 }

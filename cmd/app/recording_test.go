@@ -20,7 +20,7 @@ import (
 	"example.org/app/internal/recording/jfr/jfrtest"
 )
 
-// awaitFile waits until a file is there, which the program writes by itself.
+// awaitFile waits for a file that the program writes by itself.
 func awaitFile(t *testing.T, pattern string) {
 	t.Helper()
 	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -33,7 +33,7 @@ func awaitFile(t *testing.T, pattern string) {
 	}
 }
 
-// checkRecording downloads a recording and lets the tools read it.
+// checkRecording downloads a recording and parses it with the tools.
 func (s *server) checkRecording(id string) []jfrtest.Event {
 	s.t.Helper()
 	status, data := s.get("/flight-recordings/jfr?id="+id, "app")
@@ -52,7 +52,7 @@ func TestQuitKeepsTheBlackBox(t *testing.T) {
 	s := run(t, home, "--set=app.flight-recorder.continuous.enabled=true", "--set=app.logging.console.enabled=false")
 	awaitFile(t, filepath.Join(home, "data", "recordings", "*", "continuous", "recording.json"))
 	s.Process.Signal(syscall.SIGQUIT)
-	// The program does then what every Go program does.
+	// After that, SIGQUIT has its usual effect on a Go program.
 	if code := s.wait(); code != 2 || !strings.Contains(s.stderr.String(), "SIGQUIT: quit") || !strings.Contains(s.stderr.String(), "goroutine ") {
 		t.Errorf("exit code %d\n%.2000s", code, s.stderr.String())
 	}
@@ -68,7 +68,7 @@ func TestQuitKeepsTheBlackBox(t *testing.T) {
 	s.wait()
 }
 
-// post sends a request as root and wants success.
+// post sends a request as root, which must succeed.
 func (s *server) post(path, body string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.service+path, strings.NewReader(body))
@@ -86,7 +86,7 @@ func (s *server) post(path, body string) {
 	}
 }
 
-// slowTrigger makes each new user slow.
+// slowTrigger slows the creation of users.
 const slowTrigger = `CREATE TRIGGER slow BEFORE INSERT ON user_account BEGIN
 	SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 300000) SELECT x FROM c);
 END`
@@ -96,7 +96,7 @@ func hasJVM(events []jfrtest.Event) bool {
 	return slices.ContainsFunc(events, func(e jfrtest.Event) bool { return e.Type == "jdk.ActiveRecording" })
 }
 
-// slowUser returns the transaction of a new user.
+// slowUser returns the transaction that created a user.
 func slowUser(events []jfrtest.Event) *jfrtest.Event {
 	for _, e := range events {
 		if e.Type == "app.SqlTransaction" && strings.Contains(e.Text("slowestStatement"), "user_account") && strings.HasPrefix(strings.ToUpper(e.Text("slowestStatement")), "INSERT") {
@@ -106,7 +106,7 @@ func slowUser(events []jfrtest.Event) *jfrtest.Event {
 	return nil
 }
 
-// idle is a Java plugin that does nothing, so that there is a JVM.
+// idle is a Java plugin that does nothing, so that the server runs a JVM.
 const idle = `
 package idle;
 import im.app.plugin.*;
@@ -126,8 +126,8 @@ public class Idle extends AppPlugin {
     }
 }`
 
-// TestASlowStatementIsFoundAfterAKill plants a slow statement in the database of a server with a JVM, records it, and kills
-// the server.
+// TestASlowStatementIsFoundAfterAKill plants a slow statement in the database of a server with a
+// JVM, records it, and kills the server.
 func TestASlowStatementIsFoundAfterAKill(t *testing.T) {
 	home := t.TempDir()
 	jar := javatest.Jar(t, javatest.Plugin{ID: "idle", Version: "1", Class: "idle.Idle", Sources: map[string]string{"idle/Idle.java": idle}})

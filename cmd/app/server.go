@@ -21,11 +21,11 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// source are the flags that say where the configuration comes from.
+// source is the flags for the sources of the configuration.
 type source struct {
-	Home   string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Folder that holds config/application.yaml, data/, log/ and plugins/ (default: the current one)."`
+	Home   string   `default:"." env:"APP_HOME" placeholder:"DIR" help:"Home folder with config/application.yaml, data/, log/ and plugins/ (default: the current one)."`
 	Config string   `placeholder:"FILE" help:"Configuration file instead of config/application.yaml."`
-	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated. Stronger than the environment, which is stronger than the file."`
+	Set    []string `sep:"none" placeholder:"PROPERTY=VALUE" help:"Set a property; may be repeated. Overrides the environment, which overrides the file."`
 }
 
 func (s source) load() (*config.Config, error) {
@@ -39,7 +39,7 @@ func (s source) load() (*config.Config, error) {
 // roleFlags are the flags of the commands that run roles.
 type roleFlags struct {
 	source
-	IgnoreClusterSettings bool `help:"Run with the file, the environment and --set only: the way in when a setting of the cluster keeps everybody out."`
+	IgnoreClusterSettings bool `help:"Ignore the settings that were changed at run time for the whole cluster, for instance if one of them locks administrators out."`
 }
 
 type (
@@ -48,7 +48,7 @@ type (
 	serviceCommand struct{ roleFlags }
 )
 
-const serverHelp = `Properties come from defaults, then the file, then the environment, then --set; the last one wins.
+const serverHelp = `Properties are read from the defaults, the file, the environment and --set, in this order; later sources override earlier ones.
 
 Examples:
   app %[1]s
@@ -83,15 +83,15 @@ func (s roleFlags) serve(roles []role.Role) error {
 	return serve(app.Options{Roles: roles, Config: c, Ready: announce, IgnoreClusterSettings: s.IgnoreClusterSettings})
 }
 
-// warnAfter is how long a server that has just started is left to those who waited for it: to look at the password of root
+// warnAfter delays the check of root's password, so that it does not slow the first requests: it
 // takes as long as most of the start.
 const warnAfter = time.Second
 
-// serve runs a server until a signal. A second signal does not wait. The options must say what is announced when it is ready.
+// serve runs a server until a signal. A second signal ends the process at once. o.Ready must be set.
 func serve(o app.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // From here on a signal ends the process at once.
+	context.AfterFunc(ctx, stop) // After the first signal, the next one ends the process at once.
 	running, ended := context.WithCancel(ctx)
 	var warning sync.WaitGroup
 	defer warning.Wait()
@@ -100,14 +100,14 @@ func serve(o app.Options) error {
 	o.Ready = func(a *app.App) {
 		ready(a)
 		warning.Go(func() {
-			_ = sleep.For(running, warnAfter) // A server that ends before warns as well.
+			_ = sleep.For(running, warnAfter) // A server that ends earlier prints the warning, too.
 			warnOfDefaultPassword(a)
 		})
 	}
 	return app.Run(ctx, o)
 }
 
-// announce prints where everything is.
+// announce prints the addresses and folders of the server.
 func announce(a *app.App) {
 	home := a.Config().Current().Home()
 	fmt.Printf("\napp %s is ready after %d ms (%s, data in %s)\n\n", app.Build().Version, a.StartTime().Round(time.Millisecond).Milliseconds(), a.Engine(), home)
@@ -129,7 +129,7 @@ func announce(a *app.App) {
 	fmt.Printf("  log files                 %s\n\n", a.LogDir())
 }
 
-// warnOfDefaultPassword prints that root has the password that everybody knows.
+// warnOfDefaultPassword prints a warning if root has the default password.
 func warnOfDefaultPassword(a *app.App) {
 	if a.DefaultRootPassword() {
 		fmt.Printf("WARNING: the root account %q has the default password %q; change it with PUT /admins?ids=0.\n\n",

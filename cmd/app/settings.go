@@ -19,27 +19,26 @@ import (
 	"example.org/app/internal/setting"
 )
 
-// settingsCommand works on the settings that administrators changed while the
-// cluster ran. It needs the database only, so that it works when nobody can log
-// in any more.
+// settingsCommand works on the settings that administrators changed at run time. It needs only the
+// database, so that it works even if no administrator can log in.
 type settingsCommand struct {
 	Show  settingsShow  `cmd:"" help:"List the settings of the cluster."`
 	Set   settingsSet   `cmd:"" help:"Change settings of the cluster."`
-	Reset settingsReset `cmd:"" help:"Take back all settings of the cluster: every node runs with its own configuration."`
+	Reset settingsReset `cmd:"" help:"Delete all settings of the cluster: every node uses its own configuration."`
 }
 
 type settingsShow struct{ source }
 
 type settingsSet struct {
 	source
-	Values []string `arg:"" name:"property=value" help:"What to change, as app.service.admin-api.rate-limiting.capacity=50."`
+	Values []string `arg:"" name:"property=value" help:"Setting to change, such as app.service.admin-api.rate-limiting.capacity=50."`
 }
 
 type settingsReset struct{ source }
 
 // Help implements kong.HelpProvider.
 func (settingsCommand) Help() string {
-	return `Nodes that run apply a change within a second; others at their next start.
+	return `Running nodes apply a change within a second, others at their next start.
 
 Examples:
   app settings show --home /srv/app
@@ -47,8 +46,8 @@ Examples:
   app settings reset`
 }
 
-// with calls fn with the settings in the store of the configuration. An
-// operation that is not empty is what fn does in the audit trail.
+// with calls fn with the settings in the database of the configuration. operation is the name of
+// the change in the audit trail; "" means that fn changes nothing.
 func (s source) with(operation string, fn func(context.Context, *setting.Settings) error) error {
 	c, err := s.load()
 	if err != nil {
@@ -86,7 +85,7 @@ func (c settingsSet) Run() error {
 		name, text, ok := strings.Cut(pair, "=")
 		property := findProperty(name)
 		if !ok || property == nil {
-			return fmt.Errorf("%q is not a known property and a value, such as app.service.admin-api.rate-limiting.capacity=50; app config doc lists them", pair)
+			return fmt.Errorf("%q is not a known property with a value, such as app.service.admin-api.rate-limiting.capacity=50; app config doc lists all properties", pair)
 		}
 		var value any
 		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
@@ -135,7 +134,7 @@ func (c settingsReset) Run() error {
 			return err
 		}
 		revision, _ := s.Overrides()
-		fmt.Printf("the cluster has no settings of its own any more (revision %d)\n", revision)
+		fmt.Printf("the settings of the cluster were deleted (revision %d)\n", revision)
 		return nil
 	})
 }

@@ -15,8 +15,7 @@ import (
 	"example.org/app/internal/setting"
 )
 
-// TestSettingsCommand changes and takes back settings of a cluster that does not
-// run.
+// TestSettingsCommand changes and resets settings of a stopped cluster.
 func TestSettingsCommand(t *testing.T) {
 	s := source{Home: t.TempDir()}
 	overrides := func() (text string) {
@@ -53,8 +52,8 @@ func TestSettingsCommand(t *testing.T) {
 	}
 }
 
-// TestIgnoreClusterSettings changes a setting of a running cluster, starts the program without the settings of the cluster,
-// and takes the setting back while it runs.
+// TestIgnoreClusterSettings changes a setting of a running cluster, starts the program without the
+// settings of the cluster, and resets the setting while it runs.
 func TestIgnoreClusterSettings(t *testing.T) {
 	home := t.TempDir()
 	capacity := func(s *server) (n int64) {
