@@ -13,7 +13,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestAFailedNodeCallIsInTheBlackBox pauses the only service under a client, so that calls of the gateway are not answered.
+// TestAFailedNodeCallIsInTheBlackBox pauses the only service while a client sends requests, so that
+// the calls of the gateway time out.
 func TestAFailedNodeCallIsInTheBlackBox(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)

@@ -10,8 +10,9 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestPgBouncerRestarts runs a cluster on one PgBouncer with four server processes, configured as the documentation says,
-// while users send messages and log in and administrators write. It is killed and started again, and so is PostgreSQL.
+// TestPgBouncerRestarts runs a cluster on one PgBouncer with four server connections, configured as
+// documented, while users send messages and log in and administrators write. PgBouncer is killed
+// and restarted, and so is PostgreSQL.
 func TestPgBouncerRestarts(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -42,7 +43,7 @@ func TestPgBouncerRestarts(t *testing.T) {
 	tr.settle(db.URL(), mayBeUnknown)
 	t.Log(logins)
 	for _, p := range append(services, gateways...) {
-		// A statement that was prepared on another server process, or twice.
+		// A statement was prepared on another server connection, or twice.
 		for _, code := range []string{"SQLSTATE 26000", "SQLSTATE 42P05"} {
 			if strings.Contains(p.log.String(), code) {
 				t.Errorf("the log of %s has %s", p.name, code)

@@ -26,16 +26,16 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// askers are users who ask for profiles all the time.
+// askers are users who continuously query profiles.
 type askers struct {
 	t     *testing.T
 	stop  atomic.Bool
 	group sync.WaitGroup
-	// answered counts the requests of each user that were answered, failed those that failed.
+	// answered and failed count the successful and failed requests of each user.
 	answered, failed []atomic.Int64
 }
 
-// newAskers logs users 1 to n in and lets them ask until end.
+// newAskers logs in users 1 to n and sends their queries until end is called.
 func newAskers(t *testing.T, gateway *process, n int) *askers {
 	t.Helper()
 	a := &askers{t: t, answered: make([]atomic.Int64, n+1), failed: make([]atomic.Int64, n+1)}
@@ -66,7 +66,7 @@ func (a *askers) ask(user *chat.Tester, id int) {
 	}
 }
 
-// failures returns how many requests of each user have failed, of those where one did.
+// failures returns the number of failed requests of each user that has any.
 func (a *askers) failures() map[int64]int64 {
 	failures := map[int64]int64{}
 	for id := range a.failed {
@@ -77,7 +77,7 @@ func (a *askers) failures() map[int64]int64 {
 	return failures
 }
 
-// progress waits until every user was answered more often.
+// progress waits until every user has received another response.
 func (a *askers) progress(t *testing.T, when string) {
 	t.Helper()
 	before := make([]int64, len(a.answered))
@@ -99,13 +99,13 @@ func (a *askers) end() {
 	a.group.Wait()
 }
 
-// A canary is a plugin with a good version 1 and a version 2 with a planted bug.
+// A canary is a plugin with a correct version 1 and a version 2 with a planted bug.
 type canary struct {
 	id, operation string
 	versions      map[int][]byte
 }
 
-// upload adds a version to the cluster.
+// upload uploads a version to the cluster.
 func (c canary) upload(p *process, query string, version int) (int, string) {
 	if c.operation == "createJavaPlugins" {
 		return p.uploadJar(query, c.versions[version])
@@ -113,7 +113,7 @@ func (c canary) upload(p *process, query string, version int) (int, string) {
 	return p.uploadScript(query, string(c.versions[version]))
 }
 
-// canaryScript is in JavaScript, and of a size that is stored in chunks.
+// canaryScript returns a canary in JavaScript, large enough to be stored in chunks.
 func canaryScript() canary {
 	c := canary{"canary-script", "createJsPlugins", map[int][]byte{}}
 	for version, body := range map[int]string{1: "", 2: "throw new Error('planted');"} {
@@ -131,7 +131,7 @@ export default class extends AppPlugin {
 	return c
 }
 
-// canaryJar is in Java.
+// canaryJar returns a canary in Java.
 func canaryJar(t *testing.T) canary {
 	c := canary{"canary-jar", "createJavaPlugins", map[int][]byte{}}
 	noise := make([]byte, 3<<20)
@@ -145,7 +145,8 @@ func canaryJar(t *testing.T) canary {
 	return c
 }
 
-// handlerJar is a version of a plugin that handles requests by the body of a Java method. files are further ones in the jar.
+// handlerJar builds a version of a plugin that handles requests with the given body of a Java
+// method. files are added to the jar.
 func handlerJar(t *testing.T, id string, version int, body string, files map[string]string) []byte {
 	t.Helper()
 	return javatest.Jar(t, javatest.Plugin{
@@ -177,7 +178,7 @@ type call struct {
 	Steps                    []struct{ PluginID, Version, Outcome, Reason string }
 }
 
-// failedCalls returns the calls of a plugin that failed, as the traces of all nodes tell.
+// failedCalls returns the failed calls of a plugin from the traces of all nodes.
 func (p *process) failedCalls(id string) (calls []call) {
 	p.t.Helper()
 	for page := 0; ; page++ {
@@ -202,7 +203,7 @@ func (p *process) failedCalls(id string) (calls []call) {
 	}
 }
 
-// audited waits for a record of the audit trail that has all of these texts.
+// audited waits for a row of the audit trail that contains all of these texts.
 func (p *process) audited(t *testing.T, operation string, texts ...string) {
 	t.Helper()
 	var body string
@@ -214,7 +215,7 @@ func (p *process) audited(t *testing.T, operation string, texts ...string) {
 	eventually(t, fmt.Sprintf("the audit trail has %s with %q", operation, texts), func() bool {
 		var answer struct{ Data []json.RawMessage }
 		_, body = p.call("GET", "/audit?operations="+operation, "")
-		_ = json.Unmarshal([]byte(body), &answer) // No record is no JSON.
+		_ = json.Unmarshal([]byte(body), &answer) // A missing record is no JSON.
 		return slices.ContainsFunc(answer.Data, func(record json.RawMessage) bool {
 			return !slices.ContainsFunc(texts, func(s string) bool { return !strings.Contains(string(record), s) })
 		})
@@ -228,7 +229,7 @@ type rolloutRecord struct {
 	StartDate, EndDate time.Time
 }
 
-// rollout returns the newest rollout of a plugin.
+// rollout returns the latest rollout of a plugin.
 func (p *process) rollout(id string) (r rolloutRecord) {
 	var answer struct{ Data []rolloutRecord }
 	if _, body := p.call("GET", "/plugins/rollouts?pluginIds="+id, ""); json.Unmarshal([]byte(body), &answer) == nil && len(answer.Data) > 0 {
@@ -237,9 +238,9 @@ func (p *process) rollout(id string) (r rolloutRecord) {
 	return r
 }
 
-// TestCanary tells, for a script and for a jar, how a version with a bug comes to three processes and goes: it is uploaded to the
-// cluster while a node is killed and another one added, tried on a tenth of the users, who ask all the time, and rolled back
-// by the nodes. Nobody else notices.
+// TestCanary rolls out a version with a bug on three processes, as a script and as a jar: it is
+// uploaded while a node is killed and another one added, runs for a tenth of the users, who send
+// requests continuously, and is rolled back by the nodes. No other user sees a failure.
 func TestCanary(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -261,13 +262,14 @@ func TestCanary(t *testing.T) {
 	defer askers.end() // Before the context of the test ends.
 	askers.progress(t, "before anything happens")
 
-	all := t // A node that is added lives longer than the part of the test that adds it.
+	all := t // A node that is added lives longer than the subtest that adds it.
 	for i, c := range []canary{canaryScript(), canaryJar(t)} {
 		t.Run(c.id, func(t *testing.T) {
 			earlier := askers.failures()
 			one, killed := services[0], services[1]
 
-			// The node that takes the upload is killed in the middle of it, which counts as a whole or not at all.
+			// The node that receives the upload is killed in the middle of it. The upload must be
+			// atomic.
 			uploaded := make(chan string, 1)
 			go func() {
 				status, body := c.upload(killed, "", 1)
@@ -291,7 +293,7 @@ func TestCanary(t *testing.T) {
 			must(t, "start", status, body)
 			askers.progress(t, "after a node was killed")
 
-			// A new node has the plugin before it is ready.
+			// A new node loads the plugin before it is ready.
 			added := start(all, "service", fmt.Sprintf("service-%d", i+3), set...)
 			services[1] = added
 			if got := added.states(c.id)[added.name]; got != "STARTED 1" {
@@ -322,7 +324,8 @@ func TestCanary(t *testing.T) {
 			})
 			askers.progress(t, "after the roll-back")
 
-			// Only users of the canary failed, each as often as the traces tell, and all because of version 2.
+			// Only users of the canary saw failures, as many as the traces have, and all because of
+			// version 2.
 			failures := askers.failures()
 			maps.DeleteFunc(failures, func(id, n int64) bool { return n == earlier[id] })
 			for id := range failures {
@@ -344,7 +347,8 @@ func TestCanary(t *testing.T) {
 				t.Errorf("traces tell of failed calls %v, users of %v", told, failures)
 			}
 
-			// The audit trail tells who did what. The first version may be that of the node that was killed.
+			// The audit trail names the author of each change. The first version may be that of the
+			// killed node.
 			one.audited(t, c.operation, `"loginName":"app"`, `"outcome":"DONE"`, `"targetIds":["`+c.id+`","1"]`)
 			one.audited(t, c.operation, `"loginName":"app"`, `"outcome":"DONE"`, `"nodeId":"gateway-1"`, `"targetIds":["`+c.id+`","2"]`)
 			one.audited(t, "createPluginRollout", `"loginName":"app"`, c.id, `"percentage":10`)

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// chaosVariable names the environment variable with the seconds that TestChaos kills processes for.
+	// chaosVariable names the environment variable with the duration of TestChaos in seconds.
 	chaosVariable = "APP_TEST_CHAOS_SECONDS"
-	// chaosSeconds is how long it does so otherwise, which lets every process die once.
+	// chaosSeconds is the default duration, in which every process is killed once.
 	chaosSeconds = 15
 	crowdSize    = 200
-	// clubSize is how many of them are members of one group.
+	// clubSize is the number of members of each group.
 	clubSize = 20
 )
 
-// chaosTime is how long processes are killed.
+// chaosTime returns how long processes are killed.
 func chaosTime(t *testing.T) time.Duration {
 	text := os.Getenv(chaosVariable)
 	if text == "" {
@@ -46,8 +46,8 @@ func chaosTime(t *testing.T) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// TestChaos kills gateways and services under a crowd of clients. What was acknowledged is there once, for everybody
-// whom it was sent to.
+// TestChaos kills gateways and services while a crowd of clients sends messages. Every acknowledged
+// message is stored exactly once, for every recipient.
 func TestChaos(t *testing.T) {
 	duration := chaosTime(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -88,7 +88,7 @@ func TestChaos(t *testing.T) {
 	begin := time.Now()
 	for round := 0; round < 2 || time.Since(begin) < duration; round++ {
 		c.awaitProgress("before processes are killed")
-		// One gateway and one service stay, in every combination.
+		// One gateway and one service keep running, in every combination.
 		service, gateway := fmt.Sprintf("service-%d", round%2), fmt.Sprintf("gateway-%d", (round+round/2)%2)
 		for _, name := range []string{service, gateway} {
 			nodes[name].signal(syscall.SIGKILL)
@@ -102,7 +102,7 @@ func TestChaos(t *testing.T) {
 		settled()
 		t.Logf("%s and %s died and are back after %v", service, gateway, time.Since(begin).Round(time.Millisecond))
 	}
-	c.awaitProgress("when all is well again")
+	c.awaitProgress("after the last fault")
 	c.stop()
 	t.Logf("everybody has finished after %v", time.Since(begin).Round(time.Millisecond))
 	stored := storedMessages(t, db.URL())
@@ -122,7 +122,7 @@ func TestChaos(t *testing.T) {
 	checkDelivery(clients)
 }
 
-// checkDelivery lets everybody send a message to the next one, who gets it.
+// checkDelivery sends a message from every user to the next one, who must receive it.
 func checkDelivery(clients []*chat.Tester) {
 	for i, client := range clients {
 		next := int64((i+1)%len(clients)) + 1
@@ -133,7 +133,7 @@ func checkDelivery(clients []*chat.Tester) {
 	}
 }
 
-// foundClubs makes groups of all users, each a member of one, and returns their ids.
+// foundClubs creates groups so that every user is a member of one, and returns their ids.
 func foundClubs(t *testing.T, service *process, url string) (ids []int64) {
 	t.Helper()
 	for first := int64(1); first <= crowdSize; first += clubSize {
@@ -158,7 +158,7 @@ type stored struct {
 	text               string
 }
 
-// storedMessages reads all messages, past the server.
+// storedMessages reads all messages from the database, bypassing the server.
 func storedMessages(t *testing.T, url string) []stored {
 	t.Helper()
 	rows, err := openDatabase(t, url).QueryContext(t.Context(), "SELECT id, sender_id, target_id, is_group_message, text FROM message WHERE deletion_date IS NULL")
@@ -180,7 +180,7 @@ func storedMessages(t *testing.T, url string) []stored {
 	return all
 }
 
-// openDatabase opens the database of nodes until the test ends, whatever they make of it.
+// openDatabase opens the database of the nodes until the test ends.
 func openDatabase(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", url
@@ -195,7 +195,7 @@ func openDatabase(t *testing.T, url string) *sql.DB {
 	return db
 }
 
-// check compares what clients were told with what is stored.
+// check compares the acknowledgements and deliveries of clients with the stored messages.
 func (c *crowd) check(all []stored) {
 	byID, byText := map[int64]stored{}, map[string]int{}
 	for _, m := range all {
@@ -235,8 +235,9 @@ func (c *crowd) check(all []stored) {
 	}
 }
 
-// checkPages logs everybody in again, lets them read all that was sent to them, page by page, and wants no more and no
-// less than what is stored. It returns the clients, in the order of the users, still online.
+// checkPages logs in all users again, reads all messages that were sent to them page by page, and
+// compares them with the stored ones. It returns the clients in the order of the users, still
+// online.
 func (c *crowd) checkPages(urls []string, all []stored) (clients []*chat.Tester) {
 	for user := int64(1); user <= crowdSize; user++ {
 		client := chat.LogIn(c.t, urls[user%int64(len(urls))], user, chat.WithPassword("secret"))

@@ -19,7 +19,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestSettingReachesEveryNode changes a setting and blocks a user. Nodes are told of both.
+// TestSettingReachesEveryNode changes a setting and blocks a user. All nodes are notified of both.
 func TestSettingReachesEveryNode(t *testing.T) {
 	beside(t)
 	services, gateways, _, _ := newCluster(t)
@@ -54,10 +54,10 @@ func TestSettingReachesEveryNode(t *testing.T) {
 	}
 }
 
-// slotPattern is a line of a schedule.
+// slotPattern matches a log line of a schedule.
 var slotPattern = regexp.MustCompile(`ran slot (\d+)`)
 
-// slots are the slots of a schedule that the process has run, as its log has them.
+// slots returns the slots of a schedule that the process has run, from its log.
 func (p *process) slots() (list []string) {
 	for _, m := range slotPattern.FindAllStringSubmatch(p.log.String(), -1) {
 		list = append(list, m[1])
@@ -65,8 +65,8 @@ func (p *process) slots() (list []string) {
 	return list
 }
 
-// TestLeaderDies kills the leader, then pauses the next one. A schedule of a plugin that the leader runs goes on, and none of
-// its slots runs twice.
+// TestLeaderDies kills the leader, then pauses the next one. A schedule of a plugin that runs on
+// the leader continues, and none of its slots runs twice.
 func TestLeaderDies(t *testing.T) {
 	beside(t)
 	services, _, _, _ := newCluster(t)
@@ -118,7 +118,7 @@ func TestLeaderDies(t *testing.T) {
 	ticks(byName[third])
 	clustertest.Thaw(t, byName[second].Process.Pid)
 	eventually(t, second+" knows that it does not lead", func() bool { return byName[second].leader() == third })
-	// It sees the new leader before it has ended its own work.
+	// It sees the new leader before it has stopped its own work.
 	eventually(t, second+" gives up", func() bool {
 		return strings.Contains(byName[second].log.String(), "this node is not the leader any more")
 	})
@@ -163,8 +163,7 @@ func TestSecondServiceOnOneFile(t *testing.T) {
 	}
 }
 
-// TestNATSStops takes the fabric away for ten seconds while administrators
-// work.
+// TestNATSStops stops NATS for ten seconds while administrators work.
 func TestNATSStops(t *testing.T) {
 	services, gateways, nats, _ := newCluster(t)
 	if status, body := services[0].call("POST", "/users", `{"id":1,"password":"secret"}`); status != 200 {
@@ -223,7 +222,7 @@ func TestNATSStops(t *testing.T) {
 	}
 }
 
-// adminLoad reads and writes on all services until stop.
+// adminLoad reads and writes on all services until stop is called.
 func adminLoad(t *testing.T, services []*process) (stop func(), requests, failures *atomic.Int64) {
 	requests, failures = &atomic.Int64{}, &atomic.Int64{}
 	quit := make(chan struct{})
@@ -250,8 +249,8 @@ func adminLoad(t *testing.T, services []*process) (stop func(), requests, failur
 	return func() { close(quit); wg.Wait() }, requests, failures
 }
 
-// TestDatabaseStops takes the truth away: requests are refused with 1201, and
-// what was acknowledged is there afterwards.
+// TestDatabaseStops stops the database: requests are refused with 1201, and everything that was
+// acknowledged is stored afterwards.
 func TestDatabaseStops(t *testing.T) {
 	services, _, _, db := newCluster(t)
 	var acknowledged []int

@@ -19,7 +19,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// named returns the URL of a database for a node whose connections PostgreSQL shows under a name.
+// named returns the URL of a database with an application name, by which PostgreSQL lists the
+// node's connections.
 func named(t *testing.T, database, name string) string {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -32,8 +33,9 @@ func named(t *testing.T, database, name string) string {
 	return u.String()
 }
 
-// TestConnectionsOfGateways counts the connections of a gateway to PostgreSQL while 200 users log in at once and
-// administrators ask it: there are never more than two. With ten, logins are no faster.
+// TestConnectionsOfGateways counts the connections of a gateway to PostgreSQL while 200 users log
+// in at once and administrators query it: there are never more than two. With ten, logins are no
+// faster.
 func TestConnectionsOfGateways(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -92,7 +94,7 @@ func TestConnectionsOfGateways(t *testing.T) {
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
-		if rate := users / time.Since(began).Seconds(); round >= 2 { // The first ones warm up.
+		if rate := users / time.Since(began).Seconds(); round >= 2 { // The first rounds warm up.
 			rates[gateway] += rate / 2
 		}
 		close(ended)

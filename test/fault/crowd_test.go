@@ -15,7 +15,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// A crowd is users who send messages to each other and log in again whenever they lose their connections.
+// A crowd is users who send messages to each other and reconnect whenever they lose their
+// connections.
 type crowd struct {
 	t     *testing.T
 	clubs []int64
@@ -27,11 +28,12 @@ type crowd struct {
 
 	mu   sync.Mutex
 	urls []string
-	// acknowledged are the messages that the server said to have taken, delivered the ids of those that somebody got.
+	// acknowledged has the acknowledged messages by id, delivered the ids of those that at least
+	// one client received.
 	acknowledged map[int64]stored
 	delivered    map[int64]bool
 	deliveries   int
-	// repeated counts messages that one session got more than once.
+	// repeated counts messages that one session received more than once.
 	repeated int
 
 	acknowledgements stopwatch
@@ -44,7 +46,7 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// connectTo says where users log in from now on.
+// connectTo sets the gateways for further logins.
 func (c *crowd) connectTo(gateways ...[]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +65,7 @@ func (c *crowd) anyURL() string {
 // clubOf returns the group that a user is a member of.
 func (c *crowd) clubOf(user int64) int64 { return c.clubs[(user-1)/clubSize] }
 
-// run lets everybody begin.
+// run starts the users.
 func (c *crowd) run() {
 	for user := int64(1); user <= crowdSize; user++ {
 		c.group.Go(func() {
@@ -74,16 +76,17 @@ func (c *crowd) run() {
 	}
 }
 
-// stop lets everybody finish what they are doing.
+// stop lets all users finish their requests, then ends their sessions.
 func (c *crowd) stop() {
 	c.leave()
 	c.group.Wait()
 }
 
-// pause is how long a user waits between two messages or attempts. It bounds the load, nothing waits for it to pass.
+// pause is the interval between two messages or login attempts of a user. It limits the load; no
+// test relies on it.
 const pause = 200 * time.Millisecond
 
-// visit is one session: it ends when the connection is lost, or after some messages.
+// visit runs one session, which ends when the connection is lost or after some messages.
 func (c *crowd) visit(user int64, n *int) {
 	pace := time.NewTicker(pause)
 	defer pace.Stop()
@@ -95,7 +98,7 @@ func (c *crowd) visit(user int64, n *int) {
 			return false
 		}
 	}
-	// Requests end by their own limit, not when the crowd stops: what is on its way is waited for.
+	// Requests have their own time limit and outlive the crowd: stop waits for them.
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client, err := chat.Dial(ctx, c.anyURL(), chat.Options{})
@@ -124,8 +127,8 @@ func (c *crowd) visit(user int64, n *int) {
 	c.note(client)
 }
 
-// say sends a message to somebody, or to the user's group, and remembers it if it was acknowledged. An error means that
-// the connection is lost.
+// say sends a message to a random user, or to the user's group, and records it if it is
+// acknowledged. An error means that the connection was lost.
 func (c *crowd) say(client *chat.Client, user int64, n int) error {
 	m := stored{sender: user, text: fmt.Sprintf("message %d of user %d", n, user)}
 	request := &wire.CreateMessageRequest{Text: &m.text}
@@ -154,14 +157,14 @@ func (c *crowd) say(client *chat.Client, user int64, n int) error {
 		}
 		c.acknowledged[m.id] = m
 	case 1200, 1201:
-		// Nobody knows whether it is stored.
+		// Whether the message is stored is unknown.
 	default:
 		c.t.Errorf("a message was refused with %d %q", code, response.GetReason())
 	}
 	return nil
 }
 
-// note counts what a session was told.
+// note counts what a session received.
 func (c *crowd) note(client *chat.Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +182,7 @@ func (c *crowd) note(client *chat.Client) {
 	}
 }
 
-// awaitProgress waits until the crowd has got as many acknowledgements as it has users.
+// awaitProgress waits for as many more acknowledgements as there are users.
 func (c *crowd) awaitProgress(when string) {
 	c.t.Helper()
 	count := func() int {

@@ -14,13 +14,14 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestDelivery sends messages from one gateway to users of others while a gateway is paused, a service ends and NATS is
-// restarted: whoever stays connected gets every message that was acknowledged, and others are told to connect again.
+// TestDelivery sends messages from one gateway to users of others while a gateway is paused, a
+// service stops and NATS is restarted: a user who stays connected receives every acknowledged
+// message, and the others are told to reconnect.
 func TestDelivery(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.cluster.rpc.request-timeout-millis=5000",
-		// On a slow machine a node may take long to assert itself after NATS was restarted.
+		// On a slow machine, a node may take long to renew its record after NATS was restarted.
 		"app.cluster.discovery.heartbeat-timeout-seconds=30",
 	}, openClients...)
 	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...)}
@@ -45,8 +46,9 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestGatewayIsForgotten pauses a gateway and restarts NATS, until the others take the gateway for gone and its users for offline.
-// When it goes on, its users are told to connect again: they missed what was sent meanwhile.
+// TestGatewayIsForgotten pauses a gateway and restarts NATS, until the other nodes consider the
+// gateway gone and its users offline. When it resumes, its users are told to reconnect, because
+// they missed messages.
 func TestGatewayIsForgotten(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -77,9 +79,9 @@ func TestGatewayIsForgotten(t *testing.T) {
 	}
 }
 
-// TestNATSServerIsLost kills each of three NATS servers in turn while users send messages and log in. No session ends, and
-// every message arrives, in order. It is part of the campaign only: elections of three servers take up to a minute on a busy
-// machine.
+// TestNATSServerIsLost kills each of three NATS servers in turn while users send messages and log
+// in. No session ends, and every message arrives, in order. It only runs in the campaign: elections
+// of three servers take up to a minute on a busy machine.
 func TestNATSServerIsLost(t *testing.T) {
 	if os.Getenv("APP_CAMPAIGN") != "long" {
 		t.Skip("APP_CAMPAIGN is not long")

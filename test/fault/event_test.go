@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// bridgeScript is a plugin that gets events at least once. It fails unless the configuration says that the other system is up.
+// bridgeScript is a plugin that receives events at least once. It fails while the configuration
+// says that the external system is down.
 const bridgeScript = `
 class Bridge extends AppExtension {
   getExtensionPoints() { return ['DomainEventConsumer']; }
@@ -25,7 +26,8 @@ export default class extends AppPlugin {
   getExtensions() { return [Bridge]; }
 }`
 
-// delivery is how events reach the only extension of a plugin, as GET /plugins says.
+// delivery returns the state of event delivery to the only extension of a plugin, from GET
+// /plugins.
 func (p *process) delivery(id string) (d struct {
 	NodeID    string
 	Failures  int
@@ -42,12 +44,12 @@ func (p *process) delivery(id string) (d struct {
 	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Data) == 0 || len(answer.Data[0].Extensions) == 0 {
 		return d
 	}
-	_ = json.Unmarshal(answer.Data[0].Extensions[0].Delivery, &d) // What is not there stays empty.
+	_ = json.Unmarshal(answer.Data[0].Extensions[0].Delivery, &d) // Missing fields stay empty.
 	return d
 }
 
-// TestEventsOutliveTheProcess kills a process between the commit of changes and the call of the plugin that is to hear of
-// them. The plugin hears of them after the next start, in their order.
+// TestEventsOutliveTheProcess kills a process between the commit of changes and the delivery of
+// their events to a plugin. The plugin receives the events after the next start, in order.
 func TestEventsOutliveTheProcess(t *testing.T) {
 	beside(t)
 	file := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")

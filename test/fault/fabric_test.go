@@ -15,8 +15,9 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestNATSIsPaused pauses the NATS server, which keeps its connections and does not answer, while users send messages. All nodes
-// say so, logins are refused with a reason, and when the server goes on everything does, without loss and once.
+// TestNATSIsPaused pauses the NATS server, which keeps its connections but does not answer, while
+// users send messages. All nodes report it, logins are refused with a reason, and after the server
+// resumes, everything works again: nothing is lost or doubled.
 func TestNATSIsPaused(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
@@ -43,7 +44,7 @@ func TestNATSIsPaused(t *testing.T) {
 		}
 		return n, time.Since(began).Round(time.Millisecond)
 	}
-	// The second pause is longer than the members count as healthy.
+	// The second pause is longer than the time after which members count as unhealthy.
 	for _, pause := range []time.Duration{8 * time.Second, 15 * time.Second} {
 		tr.progress("before NATS is paused")
 		tr.longest.Store(0)

@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// documented returns the first block of code of a kind under a heading of docs/deployment.md.
+// documented returns the first code block of a kind under a heading of docs/deployment.md.
 func documented(t *testing.T, heading, kind string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/deployment.md")
@@ -32,7 +32,7 @@ func documented(t *testing.T, heading, kind string) string {
 	return block
 }
 
-// documentedURL returns the URL of a database with two servers.
+// documentedURL returns the documented URL of a database with two servers.
 func documentedURL(t *testing.T) string {
 	t.Helper()
 	_, text, found := strings.Cut(documented(t, "Failover of PostgreSQL", "sh"), "APP_STORE_URL='")
@@ -43,10 +43,10 @@ func documentedURL(t *testing.T) string {
 	return text
 }
 
-// documentedHosts is how the documented URL begins.
+// documentedHosts is the prefix of the documented URL.
 const documentedHosts = "postgres://app@database-0,database-1/app?"
 
-// bothHosts returns the documented URL of a database with two servers, for two servers of the test.
+// bothHosts returns the documented URL with the addresses of two servers of the test.
 func bothHosts(t *testing.T, first, second string) string {
 	t.Helper()
 	host := func(text string) string {
@@ -59,7 +59,7 @@ func bothHosts(t *testing.T, first, second string) string {
 	return strings.Replace(documentedURL(t), documentedHosts, "postgres://postgres@/postgres?host="+host(first)+","+host(second)+"&", 1)
 }
 
-// query runs a statement past the server and returns the first value of its result.
+// query runs a statement directly on the database and returns the first value of its result.
 func query[T any](t *testing.T, database, statement string) (value T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -73,9 +73,9 @@ func query[T any](t *testing.T, database, statement string) (value T) {
 	return value
 }
 
-// TestDatabaseFailsOver kills the primary of two PostgreSQL servers while users send messages and log in, and promotes the
-// other one, which the documentation makes a synchronous standby: nothing that was acknowledged is lost, and writes come
-// back.
+// TestDatabaseFailsOver kills the primary of two PostgreSQL servers while users send messages and
+// log in, and promotes the other one, which is a synchronous standby as documented: no acknowledged
+// write is lost, and writes succeed again.
 func TestDatabaseFailsOver(t *testing.T) {
 	beside(t)
 	nats, primary := clustertest.StartServer(t), storetest.StartServer(t)

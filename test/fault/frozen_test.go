@@ -18,13 +18,13 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestServiceDoesNotAnswer pauses, and then kills, one of two services while clients ask: nobody is refused, and everybody
-// is answered long before a call times out.
+// TestServiceDoesNotAnswer pauses, and then kills, one of two services while clients send requests:
+// none is refused, and all are answered long before a call times out.
 func TestServiceDoesNotAnswer(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
-		// Whoever waited for a call to time out would wait longer than the test.
+		// Longer than the test, so that waiting for a time-out fails it.
 		"app.cluster.rpc.request-timeout-millis=600000",
 	}, openClients...)
 	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...)}
@@ -87,7 +87,7 @@ func TestServiceDoesNotAnswer(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	// A login goes to the service that is left.
+	// A login goes to the remaining service.
 	bob := chat.LogIn(t, gateway.clients[0], users, chat.WithPassword("secret"))
 	bob.Request(&wire.CreateMessageRequest{RecipientId: proto.Int64(1), Text: proto.String("hello")})
 }

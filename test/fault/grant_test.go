@@ -11,8 +11,9 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestGrants lets a plugin of two nodes wait for a grant, which an administrator gives and takes on one of them, also
-// while nobody can be told. A rollout of a version that asks for more ends by itself.
+// TestGrants makes a plugin of two nodes wait for a grant, which an administrator gives and revokes
+// on one of them, also while NATS is down. A rollout of a version that requests more permissions
+// ends by itself.
 func TestGrants(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -45,7 +46,7 @@ func TestGrants(t *testing.T) {
 	grant(`"USER_QUERY"`)
 	t.Logf("started by both nodes after %v", two.follow("watch", on("STARTED 1", "service-1", "service-2")))
 
-	// Nobody can be told: nodes look for themselves.
+	// Without notifications, nodes poll.
 	nats.Stop(t)
 	grant("")
 	eventually(t, "the other node takes the grant away", func() bool {

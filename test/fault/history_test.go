@@ -16,48 +16,50 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// A sending is a message that a session sent, in the order of sending.
+// A sending is a message that a session sent.
 type sending struct {
 	session, conversation string
 	text                  string
 	acknowledged          bool
-	// code is what the sender was told; 0 is nothing.
+	// code is the response to the sender; 0 means none.
 	code int32
 	id   int64
 	at   time.Time
 }
 
-// A history is what sessions sent, what they were told and what they got. Each message has a text of its own.
+// A history records what sessions sent, the responses they got, and what they received. Each
+// message has a unique text.
 type history struct {
 	mu    sync.Mutex
 	sent  []*sending
 	texts map[string]*sending
-	// got has the messages that each session got, in order, and awaits who must get those of a conversation.
+	// got has the messages that each session received, in order; awaits the sessions that must
+	// receive the messages of a conversation; told the sessions that were told to reconnect.
 	got    map[string][]got
 	awaits map[string][]string
 	told   map[string]bool
-	// since is when a session began that need not get what was sent before.
+	// since is the start of a session that need not receive earlier messages.
 	since map[string]time.Time
 
 	acknowledgements stopwatch
 }
 
-// got is a message that a session got.
+// got is a message that a session received.
 type got struct {
 	conversation string
 	id           int64
 	text         string
 }
 
-// figures are what is wrong with a history.
+// figures are the violations in a history.
 type figures struct {
 	sent, acknowledged                                        int
 	lost, doubled, inverted, undelivered, late, disagreements int
-	// inversions are the first messages that are stored before one that was sent before them.
+	// inversions describes the first messages that are stored before an earlier one.
 	inversions []string
-	// unknown are those of the late ones whose senders were told that no service answered.
+	// unknown counts those of late whose senders were told that no service answered.
 	unknown int
-	// repeated are deliveries of a message to a session that had got it.
+	// repeated counts deliveries of a message to a session that already had it.
 	repeated int
 }
 
@@ -65,7 +67,7 @@ func newHistory() *history {
 	return &history{texts: map[string]*sending{}, got: map[string][]got{}, awaits: map[string][]string{}, told: map[string]bool{}, since: map[string]time.Time{}}
 }
 
-// send notes a message before it is sent.
+// send records a message before it is sent.
 func (h *history) send(session, conversation, text string) *sending {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +77,7 @@ func (h *history) send(session, conversation, text string) *sending {
 	return s
 }
 
-// answer notes what the session was told.
+// answer records the response to a message.
 func (h *history) answer(s *sending, response *wire.AppNotification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,14 +88,15 @@ func (h *history) answer(s *sending, response *wire.AppNotification) {
 	}
 }
 
-// expect says that a session that stays connected must get what others send to a conversation.
+// expect requires a session that stays connected to receive the messages of others in a
+// conversation.
 func (h *history) expect(session, conversation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.awaits[conversation] = append(h.awaits[conversation], session)
 }
 
-// begin is expect for a session that begins now.
+// begin is like expect, for messages sent from now on.
 func (h *history) begin(session, conversation string) {
 	h.expect(session, conversation)
 	h.mu.Lock()
@@ -101,7 +104,7 @@ func (h *history) begin(session, conversation string) {
 	h.since[session] = time.Now()
 }
 
-// receive notes everything that a session got so far.
+// receive records everything that a session has received so far.
 func (h *history) receive(session string, client *chat.Client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,20 +117,21 @@ func (h *history) receive(session string, client *chat.Client) {
 	}
 }
 
-// excuse says that a session was told to connect again: what it did not get it will ask for. What it got was in order.
+// excuse records that a session was told to reconnect: it need not receive every message, because
+// the client will query what it missed. The order still counts.
 func (h *history) excuse(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told[session] = true
 }
 
-// complete reports whether everybody got every acknowledged message.
+// complete reports whether all sessions received every acknowledged message.
 func (h *history) complete() bool {
 	f := h.figures(nil)
 	return f.undelivered == 0
 }
 
-// undelivered describes the first acknowledged messages that sessions did not get.
+// undelivered describes the first acknowledged messages that sessions did not receive.
 func (h *history) undelivered() (list []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,13 +146,14 @@ func (h *history) undelivered() (list []string) {
 	return list
 }
 
-// mustGet reports whether a session must have got a message.
+// mustGet reports whether a session must have received a message.
 func (h *history) mustGet(session string, s *sending) bool {
 	return s.acknowledged && !h.told[session] && s.session != session && s.at.After(h.since[session]) && slices.Contains(h.awaits[s.conversation], session)
 }
 
-// figures checks the history against what is stored; nil checks deliveries alone. Ids are the order of a conversation:
-// what one session sent must have rising ids, and every session must get the messages of a conversation by rising ids.
+// figures compares the history with the stored messages; nil checks only deliveries. Ids define the
+// order of a conversation: those of the messages of one session must rise, and every session must
+// receive the messages of a conversation with rising ids.
 func (h *history) figures(all []stored) (f figures) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,15 +227,16 @@ func (f figures) String() string {
 		f.sent, f.acknowledged, f.lost, f.doubled, f.inverted, f.disagreements, counted(f.repeated), counted(f.undelivered), f.late)
 }
 
-// A rule is what a history need not keep.
+// A rule relaxes a check of a history.
 type rule int
 
-// mayBeUnknown lets messages be stored although their senders were told that no service answered in time: whoever stored them
-// could not say so.
+// mayBeUnknown allows messages to be stored although their senders were told that no service
+// answered in time, because the service that stored them could not respond.
 const mayBeUnknown rule = 1
 
-// check fails the test if something was lost, doubled, inverted or not delivered. A message may be delivered again only if
-// a service did not answer, so that another one got it too.
+// check fails the test if a message was lost, doubled, inverted or not delivered. Repeated
+// deliveries are allowed only if a service did not answer, so that the gateway called another one,
+// too.
 func (h *history) check(t *testing.T, all []stored, gateways []*process, rules ...rule) figures {
 	t.Helper()
 	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(a.id, b.id) })

@@ -26,17 +26,20 @@ import (
 )
 
 const (
-	// killsVariable names the environment variable with how often TestKills kills a process, for each engine.
+	// killsVariable names the environment variable with the number of kills of TestKills for each
+	// engine.
 	killsVariable = "APP_TEST_KILLS"
-	// defaultKills lets every process die twice.
+	// defaultKills kills every process twice.
 	defaultKills = "6"
-	// insisting is how many users send messages, each to a user of its own, and burst how many at once.
+	// insisting is the number of users who send messages, each to its own recipient, and burst how
+	// many messages they send at once.
 	insisting, burst = 8, 3
 )
 
-// TestKills kills processes again and again, while users send messages and create groups with idempotency keys, and send them
-// again to whichever gateway there is until they are told that it was done: then it was done once, completely, and messages are in
-// the order in which they were sent. Users whose gateway lives get them all, or are told to connect again.
+// TestKills kills processes repeatedly, while users send messages and create groups with
+// idempotency keys, and retry on any gateway until they are acknowledged. Each request then took
+// effect exactly once and completely, and messages are stored in the order in which they were sent.
+// Users on a gateway that keeps running receive all of them, or are told to reconnect.
 func TestKills(t *testing.T) {
 	beside(t)
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv(killsVariable), defaultKills))
@@ -70,17 +73,17 @@ func TestKills(t *testing.T) {
 	})
 }
 
-// killing is processes that are killed and users who do not give up.
+// killing is processes that are killed and users who retry.
 type killing struct {
 	t        *testing.T
 	database string
-	// program is what is started next.
+	// program is the program of the next process.
 	program   string
 	history   *history
 	senders   []*insister
 	listeners []*attentive
 	kills     int
-	// pause is how often everybody makes progress before a process is replaced.
+	// pause is how many rounds of progress all users make before a process is replaced.
 	pause int
 
 	mu       sync.Mutex
@@ -96,7 +99,7 @@ func newKilling(t *testing.T, database string) *killing {
 	return &killing{t: t, database: database, program: binary, pause: 1, history: newHistory(), nodes: map[string]*process{}, set: map[string][]string{}}
 }
 
-// boot starts a process, for the first time or after it was killed.
+// boot starts a process, also after it was killed.
 func (k *killing) boot(role, name string, set ...string) {
 	k.t.Helper()
 	p := startWith(k.t, []string{k.program}, role, name, set...)
@@ -105,14 +108,14 @@ func (k *killing) boot(role, name string, set ...string) {
 	k.nodes[name], k.set[name] = p, set
 }
 
-// anyURL returns where clients may connect at the moment.
+// anyURL returns the address of a random running gateway.
 func (k *killing) anyURL() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.nodes[k.gateways[rand.IntN(len(k.gateways))]].clients[0]
 }
 
-// begin lets users send through the gateways, who are created by a service.
+// begin creates users on a service, and makes them send through the gateways.
 func (k *killing) begin(gateways []string, service string) {
 	k.t.Helper()
 	k.gateways = gateways
@@ -125,13 +128,14 @@ func (k *killing) begin(gateways []string, service string) {
 	k.t.Cleanup(k.finish)
 }
 
-// listen lets the recipients stay connected to a gateway that is not killed.
+// listen connects the recipients to a gateway that is not killed.
 func (k *killing) listen(gateway string) {
 	url := k.nodes[gateway].clients[0]
 	k.attend(func() string { return url }, wire.ClosedServerUnavailable)
 }
 
-// attend lets the recipients stay connected to the gateways that url returns. Their sessions may be closed with some statuses.
+// attend connects the recipients to the gateways that url returns. Their sessions may be closed
+// with the given statuses.
 func (k *killing) attend(url func() string, ends ...wire.CloseStatus) {
 	for _, u := range k.senders {
 		l := &attentive{killing: k, user: u.to, conversation: u.conversation(), url: url, ends: ends}
@@ -141,7 +145,7 @@ func (k *killing) attend(url func() string, ends ...wire.CloseStatus) {
 	}
 }
 
-// kill kills a process at a moment that nobody chose, while all users make progress before and afterwards, and starts it again.
+// kill kills a process at a random moment and starts it again. All users make progress before.
 func (k *killing) kill(name string) {
 	k.t.Helper()
 	k.progress("before " + name + " is killed")
@@ -153,7 +157,7 @@ func (k *killing) kill(name string) {
 	k.boot(p.role, name, k.set[name]...)
 }
 
-// progress waits until every user has been told of something more that was done.
+// progress waits until every user has received another acknowledgement.
 func (k *killing) progress(when string) {
 	k.t.Helper()
 	before := make([]int64, len(k.senders))
@@ -175,10 +179,10 @@ func (k *killing) finish() {
 	k.group.Wait()
 }
 
-// end lets everybody finish and checks what is stored and delivered.
+// end lets all users finish and checks what is stored and delivered.
 func (k *killing) end() {
 	k.t.Helper()
-	k.progress("when all is well again")
+	k.progress("after the last fault")
 	for _, u := range k.senders {
 		u.last.Store(true)
 	}
@@ -213,7 +217,7 @@ func (k *killing) end() {
 	k.checkGroups()
 }
 
-// checkGroups finds groups that are half there, and compares those that were acknowledged with those that exist.
+// checkGroups finds incomplete groups, and compares the acknowledged groups with the existing ones.
 func (k *killing) checkGroups() {
 	k.t.Helper()
 	rows, err := openDatabase(k.t, k.database).QueryContext(k.t.Context(), `SELECT g.name,
@@ -251,14 +255,15 @@ func (k *killing) checkGroups() {
 	}
 }
 
-// An insister sends everything again until it is told that it was done.
+// An insister retries every request until it is acknowledged.
 type insister struct {
 	*killing
 	user, to int64
 	client   *chat.Client
-	// groups are the names of those that were acknowledged.
+	// groups are the names of the acknowledged groups.
 	groups map[string]bool
-	// done counts what was acknowledged; last has the user stop then, and over says that this has happened.
+	// done counts acknowledgements; last makes the user stop after the current round, and over is
+	// true when it has stopped.
 	done       atomic.Int64
 	last, over atomic.Bool
 }
@@ -287,7 +292,7 @@ func (u *insister) run() {
 	}
 }
 
-// connected returns a client that is logged in, or nil if there is none now.
+// connected returns a logged-in client, or nil if the login fails.
 func (u *insister) connected() *chat.Client {
 	if u.client != nil && u.client.Err() == nil {
 		return u.client
@@ -306,7 +311,7 @@ func (u *insister) connected() *chat.Client {
 	return c
 }
 
-// sendAll sends messages at once and returns those that have to be sent again.
+// sendAll sends messages at once and returns those to be sent again.
 func (u *insister) sendAll(messages []*sending) (again []*sending) {
 	c := u.connected()
 	if c == nil {
@@ -326,7 +331,7 @@ func (u *insister) sendAll(messages []*sending) (again []*sending) {
 			u.history.answer(s, response)
 			u.done.Add(1)
 		default:
-			// What was refused has no place among what was sent with it any more.
+			// A refused message has no order relative to those that were sent with it.
 			s.session += fmt.Sprintf(", after %d", response.GetCode())
 			again = append(again, s)
 			if code := response.GetCode(); code != 1200 && code != 1201 {
@@ -337,7 +342,8 @@ func (u *insister) sendAll(messages []*sending) (again []*sending) {
 	return again
 }
 
-// request sends a request and returns what waits for the response; it returns nil if the connection ended before.
+// request sends a request. await waits for the response; it returns nil if the connection ended
+// before.
 func (u *insister) request(c *chat.Client, key string, body proto.Message) (await func() *wire.AppNotification) {
 	answer, err := c.Begin(key, body)
 	return func() *wire.AppNotification {
@@ -355,7 +361,7 @@ func (u *insister) request(c *chat.Client, key string, body proto.Message) (awai
 	}
 }
 
-// createGroup creates a group, however often that takes.
+// createGroup creates a group, with as many retries as necessary.
 func (u *insister) createGroup(name string) {
 	for !u.stop.Load() {
 		c := u.connected()
@@ -375,7 +381,7 @@ func (u *insister) createGroup(name string) {
 	}
 }
 
-// An attentive user stays connected, and connects again when told to.
+// An attentive user stays connected, and reconnects when told to.
 type attentive struct {
 	*killing
 	user         int64
@@ -387,7 +393,7 @@ type attentive struct {
 	sessions []listener
 }
 
-// connect begins a session. It reports false if that cannot be now.
+// connect begins a session. It reports false if that fails.
 func (l *attentive) connect() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -425,7 +431,7 @@ func (l *attentive) run() {
 	}
 }
 
-// note tells the history what the sessions got.
+// note records in the history what the sessions received.
 func (l *attentive) note() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -438,7 +444,7 @@ func (l *attentive) note() {
 			if !slices.Contains(l.ends, status) {
 				l.t.Errorf("%s was closed with the status %d", s.session, status)
 			}
-			// Whoever is told to connect again asks for what it missed.
+			// A client that is told to reconnect queries what it missed.
 			l.history.excuse(s.session)
 		}
 		l.history.receive(s.session, s.client.Client)

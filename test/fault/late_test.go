@@ -9,14 +9,14 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestLateDelivery pauses each of two services and restarts NATS while users send messages: the other service goes on with the
-// conversations before everything is delivered that the first one stored. Whoever stays connected gets the messages of a
-// conversation in their order.
+// TestLateDelivery pauses each of two services and restarts NATS while users send messages: the
+// other service continues the conversations before every message that the first one stored is
+// delivered. A user who stays connected receives the messages of a conversation in order.
 func TestLateDelivery(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
-		// Whoever waited for a time-out would wait longer than the test.
+		// Longer than the test, so that waiting for a time-out fails it.
 		"app.cluster.rpc.request-timeout-millis=600000",
 	}, openClients...)
 	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...)}

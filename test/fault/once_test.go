@@ -19,13 +19,14 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestOnce pauses a service that works on messages, and kills one between the commit of a message and its answer: every
-// sender is answered long before a call times out, and every message is stored once, in the order in which it was sent.
+// TestOnce pauses a service that processes messages, and kills one between the commit of a message
+// and its response: every sender is answered long before a call times out, and every message is
+// stored once, in the order in which it was sent.
 func TestOnce(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.cluster.nats.url=" + nats.URL(),
-		// Whoever waited for a time-out would wait longer than the test.
+		// Longer than the test, so that waiting for a time-out fails it.
 		"app.cluster.rpc.request-timeout-millis=600000", "app.store.timeout-millis=600000", "app.store.lock-timeout-millis=600000",
 	}, openClients...)
 	services := map[string]*process{}
@@ -56,7 +57,7 @@ func TestOnce(t *testing.T) {
 	}
 
 	clustertest.Freeze(t, services["service-1"].Process.Pid)
-	// Both services have some of the conversations.
+	// Both services process some of the conversations.
 	var texts []string
 	var clock stopwatch
 	clock.acknowledge()
@@ -90,7 +91,7 @@ func TestOnce(t *testing.T) {
 		}
 	}
 	clustertest.Thaw(t, services["service-1"].Process.Pid)
-	// What the service found when it went on was there before what follows.
+	// The service stores its queued messages before later ones.
 	eventually(t, "the service works again", func() bool {
 		status, _ := services["service-1"].call("GET", "/health", "")
 		return status == 200
@@ -123,7 +124,7 @@ func TestOnce(t *testing.T) {
 	defer conn.Close(t.Context())
 	for _, statement := range []string{
 		"CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END'",
-		// It runs when the transaction commits.
+		// The trigger runs when the transaction commits.
 		"CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON message_key DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()",
 		"SELECT pg_advisory_lock(42)",
 	} {
@@ -142,7 +143,8 @@ func TestOnce(t *testing.T) {
 	go func() { answered <- send(2, "commit") }()
 	first := waiting("service-%")
 	services[first].signal(syscall.SIGKILL)
-	// The gateway sends it again, and the other service finds that a transaction is storing it.
+	// The gateway retries the message, and the other service finds that a transaction is storing
+	// it.
 	second := map[string]string{"service-0": "service-1", "service-1": "service-0"}[first]
 	waiting(second)
 	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_unlock(42)"); err != nil {

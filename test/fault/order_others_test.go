@@ -16,8 +16,9 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestOrderOfEdits lets users send and edit messages of a group while administrators write to it over both services: everybody
-// gets all of it in one order, although edits do not name the group and administrators choose a service.
+// TestOrderOfEdits lets users send and edit messages of a group while administrators write to it
+// through both services: everyone receives all of it in one order, although edits do not name the
+// group and administrators choose a service.
 func TestOrderOfEdits(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
@@ -26,7 +27,7 @@ func TestOrderOfEdits(t *testing.T) {
 	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...)}
 	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
 	const writers, each = 4, 30
-	// Two more users only read, one at each gateway.
+	// Two more users, one at each gateway, only receive.
 	createUsers(t, services[0], writers+2)
 	eventually(t, "both gateways are ready", func() bool {
 		for _, g := range gateways {

@@ -16,8 +16,9 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestOrder lets many users send to a group and to each other without waiting for answers, over two gateways and two
-// services: what a session sent is stored in that order, and everybody gets the messages of a conversation in one order.
+// TestOrder lets many users send to a group and to each other without waiting for responses,
+// through two gateways and two services: the messages of a session are stored in the order in which
+// it sent them, and everyone receives the messages of a conversation in one order.
 func TestOrder(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}, openClients...)

@@ -21,8 +21,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// run runs a program beside the nodes, in a folder, as an account that may not do everything, because PostgreSQL refuses
-// others. A shell ends it when the test does, in whatever way.
+// run runs a program next to the nodes, in a folder, as an unprivileged account, because PostgreSQL
+// refuses to run as root. A shell stops it when the test ends, in whatever way.
 func run(t *testing.T, folder string, arguments ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(folder, "log"))
@@ -33,7 +33,7 @@ func run(t *testing.T, folder string, arguments ...string) {
 	command := exec.Command("/bin/sh", append([]string{"-c", `"$0" "$@" </dev/null & pid=$!; read -r line; kill -TERM $pid; wait $pid`}, arguments...)...)
 	command.Dir, command.SysProcAttr = folder, &syscall.SysProcAttr{Setpgid: true, Credential: account(t)}
 	command.Env = append(os.Environ(), "HOME="+folder)
-	command.Stdout, command.Stderr = log, log // a file, which what the program starts may hold open
+	command.Stdout, command.Stderr = log, log // a file, which child processes may keep open
 	pipe, err := command.StdinPipe()
 	if err == nil {
 		err = command.Start()
@@ -50,7 +50,7 @@ func run(t *testing.T, folder string, arguments ...string) {
 	})
 }
 
-// account is whom helpers run as; nil is whoever runs the test.
+// account returns the account that helpers run as; nil means that of the test.
 func account(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -71,7 +71,7 @@ func account(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// postmaster returns the first process of the server whose data is in a folder.
+// postmaster returns the process id of the server whose data is in a folder.
 func postmaster(data string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
@@ -82,7 +82,7 @@ func postmaster(data string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The file of a server that was killed stays, and its number may be that of another process.
+	// The pid file of a killed server remains, and its number may belong to another process.
 	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err == nil && !strings.Contains(string(command), data) {
 		err = fmt.Errorf("the process %d is not that of %s", pid, data)
@@ -90,7 +90,7 @@ func postmaster(data string) (int, error) {
 	return pid, err
 }
 
-// freeAddresses returns addresses that nobody listens at.
+// freeAddresses returns addresses that nothing listens on.
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
 	for range n {
@@ -99,8 +99,9 @@ func freeAddresses(t *testing.T, n int) (list []string) {
 	return list
 }
 
-// TestPatroniFailsOver runs two PostgreSQL servers under Patroni, configured as the documentation says, and kills the
-// primary while users send messages: Patroni promotes the other one, and nothing that was acknowledged is lost.
+// TestPatroniFailsOver runs two PostgreSQL servers under Patroni, configured as documented, and
+// kills the primary while users send messages: Patroni promotes the other one, and no acknowledged
+// write is lost.
 func TestPatroniFailsOver(t *testing.T) {
 	beside(t)
 	need.Time(t)
@@ -122,7 +123,7 @@ func TestPatroniFailsOver(t *testing.T) {
 	}
 	data := func(i int) string { return filepath.Join(folder, fmt.Sprint("data-", i)) }
 	t.Cleanup(func() {
-		for i := range 2 { // Patroni may leave one that it was about to start.
+		for i := range 2 { // Patroni may leave behind one that it was about to start.
 			if pid, err := postmaster(data(i)); err == nil {
 				pgserver.KillAll(pid)
 			}
@@ -153,7 +154,8 @@ func TestPatroniFailsOver(t *testing.T) {
 			"name: database-0", fmt.Sprintf("name: database-%d", i), "/var/lib/postgresql/app", data(i),
 			"/usr/lib/postgresql/15/bin", programs,
 		).Replace(documented(t, "Patroni", "yaml"))
-		// Servers of tests need not survive the loss of power, and several listen at sockets in the same folder.
+		// The servers of tests need not survive a power loss, and all use the same folder for their
+		// sockets.
 		text += fmt.Sprintf("  parameters: {fsync: 'off', unix_socket_directories: %q}\n", folder)
 		file := filepath.Join(folder, fmt.Sprintf("patroni-%d.yml", i))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

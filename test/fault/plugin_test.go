@@ -27,10 +27,10 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// uploader waits longer than others: a jar may have to wait for a Java.
+// uploader has a longer time limit, because a jar may have to wait for a JVM.
 var uploader = &http.Client{Timeout: 5 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// uploadScript adds a script to the cluster.
+// uploadScript uploads a script to the cluster.
 func (p *process) uploadScript(query, code string) (int, string) {
 	p.t.Helper()
 	body, err := json.Marshal(map[string]any{"scripts": []any{map[string]string{"code": code}}})
@@ -40,7 +40,7 @@ func (p *process) uploadScript(query, code string) (int, string) {
 	return p.send(http.MethodPost, "/plugins/js?scope=CLUSTER"+query, "application/json", body)
 }
 
-// uploadJar adds a jar to the cluster.
+// uploadJar uploads a jar to the cluster.
 func (p *process) uploadJar(query string, jar []byte) (int, string) {
 	p.t.Helper()
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func (p *process) uploadJar(query string, jar []byte) (int, string) {
 	return p.send(http.MethodPost, "/plugins/java?scope=CLUSTER"+query, w.FormDataContentType(), b.Bytes())
 }
 
-// send is call with more patience.
+// send is like call, with a longer time limit.
 func (p *process) send(method, path, contentType string, body []byte) (int, string) {
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -76,8 +76,8 @@ func (p *process) send(method, path, contentType string, body []byte) (int, stri
 	return resp.StatusCode, string(answer)
 }
 
-// states returns how far all nodes are with a plugin of the cluster, as the process is told: state, number and reason by
-// the id of the node.
+// states returns the states of a plugin of the cluster on all nodes, as the process sees them:
+// state, number and reason by node id.
 func (p *process) states(id string) map[string]string {
 	_, body := p.send(http.MethodGet, "/plugins?ids="+id, "", nil)
 	var e struct {
@@ -100,7 +100,8 @@ func (p *process) states(id string) map[string]string {
 	return states
 }
 
-// follow waits until a process hears that a plugin of the cluster has states on nodes. Others may have others.
+// follow waits until a process sees the given states of a plugin on the given nodes. Other nodes
+// may have other states.
 func (p *process) follow(id string, want map[string]string) time.Duration {
 	p.t.Helper()
 	var got map[string]string
@@ -117,7 +118,7 @@ func (p *process) follow(id string, want map[string]string) time.Duration {
 	}
 }
 
-// on makes a state for each node.
+// on returns the same state for each node.
 func on(state string, nodes ...string) map[string]string {
 	states := map[string]string{}
 	for _, n := range nodes {
@@ -126,7 +127,7 @@ func on(state string, nodes ...string) map[string]string {
 	return states
 }
 
-// script is a version of a plugin for services.
+// script returns a version of a plugin for services.
 func script(id string, version int, start string) string {
 	return fmt.Sprintf(`
 class Watch extends AppExtension {
@@ -140,7 +141,7 @@ export default class extends AppPlugin {
 }`, id, version, start)
 }
 
-// jarSource is a plugin that does nothing.
+// jarSource is the source of a plugin that does nothing.
 const jarSource = `
 package quiet;
 import im.app.plugin.*;
@@ -158,7 +159,8 @@ public class Quiet extends AppPlugin {
     }
 }`
 
-// quietJar is a jar of some megabytes, which is stored in chunks. body is what it does when it is called.
+// quietJar builds a jar of some megabytes, which is stored in chunks. body is the body of its
+// method.
 func quietJar(t *testing.T, version, body string) []byte {
 	t.Helper()
 	noise := make([]byte, 3<<20)
@@ -171,7 +173,7 @@ func quietJar(t *testing.T, version, body string) []byte {
 	})
 }
 
-// must checks the status of an answer.
+// must checks the status of a response.
 func must(t *testing.T, what string, status int, body string) {
 	t.Helper()
 	if status < 200 || status > 299 {
@@ -179,8 +181,8 @@ func must(t *testing.T, what string, status int, body string) {
 	}
 }
 
-// TestClusterPlugins brings plugins of both languages to all nodes while nodes die and come, and while the store and the
-// fabric are away.
+// TestClusterPlugins distributes plugins of both languages to all nodes while nodes are killed and
+// added, and while the database and NATS are down.
 func TestClusterPlugins(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -188,7 +190,7 @@ func TestClusterPlugins(t *testing.T) {
 	one, two := start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)
 	gate := start(t, "gateway", "gateway-1", set...)
 
-	// A gateway takes a plugin for services.
+	// A gateway accepts a plugin for services.
 	status, body := gate.uploadScript("", script("watch", 1, ""))
 	must(t, "upload to a gateway", status, body)
 	t.Logf("loaded by two services after %v", gate.follow("watch", on("LOADED 1", "service-1", "service-2")))
@@ -199,7 +201,7 @@ func TestClusterPlugins(t *testing.T) {
 	must(t, "start", status, body)
 	t.Logf("started by two services after %v", two.follow("watch", on("STARTED 1", "service-1", "service-2")))
 
-	// A node is killed in the middle of an upload, which counts as a whole or not at all.
+	// A node is killed in the middle of an upload. The upload must be atomic.
 	first := quietJar(t, "1", "")
 	data, err := store.Open(t.Context(), store.Options{URL: db.URL()})
 	if err != nil {
@@ -222,13 +224,13 @@ func TestClusterPlugins(t *testing.T) {
 	}
 	status, body = one.send(http.MethodPut, "/plugins?ids=quiet", "application/json", []byte(`{"status":"STARTED"}`))
 	must(t, "start", status, body)
-	// It may be no member any more.
+	// It may no longer be a member.
 	if state, member := one.states("quiet")["service-2"]; member && !strings.HasPrefix(state, "UNKNOWN 0 the node did not answer") {
 		t.Errorf("the node that was killed is %q", state)
 	}
 	t.Logf("a jar of %d bytes started by the rest after %v", len(first), gate.follow("quiet", on("STARTED 1", "service-1", "gateway-1")))
 
-	// A new node has everything before it is ready.
+	// A new node loads everything before it is ready.
 	three := start(t, "service", "service-3", set...)
 	for _, id := range []string{"watch", "quiet"} {
 		if got := three.states(id)["service-3"]; got != "STARTED 1" {
@@ -236,7 +238,7 @@ func TestClusterPlugins(t *testing.T) {
 		}
 	}
 
-	// One node cannot start the new version: it keeps the old one and says why.
+	// One node cannot start the new version: it keeps the old one and reports why.
 	status, body = one.uploadScript("&replace=true", script("watch", 2, `if (app.node.id === 'service-3') throw new Error('not on this node');`))
 	must(t, "upload of a version that fails on one node", status, body)
 	eventually(t, "the node says why", func() bool {
@@ -245,23 +247,23 @@ func TestClusterPlugins(t *testing.T) {
 			strings.HasPrefix(states["service-3"], `FAILED 1 start of extension "Watch" failed: Error: not on this node (`)
 	})
 
-	// Roll back by hand.
+	// Roll back manually.
 	status, body = three.send(http.MethodPut, "/plugins/versions?id=watch", "application/json", []byte(`{"number":1}`))
 	must(t, "activate", status, body)
 	t.Logf("rolled back after %v", gate.follow("watch", on("STARTED 1", "service-1", "service-3")))
 
-	// Nobody can be told: nodes look for themselves.
+	// Without notifications, nodes poll.
 	nats.Stop(t)
 	status, body = one.uploadScript("&replace=true", script("watch", 3, ""))
 	must(t, "upload without the fabric", status, body)
-	took := eventually(t, "the other node notices", func() bool { // Whoever asks it makes it look.
+	took := eventually(t, "the other node notices", func() bool { // A query makes the node check.
 		return strings.Contains(three.log.String(), `msg="plugin loaded" plugin=watch version=3 `)
 	})
 	t.Logf("noticed without the fabric after %v", took)
 	nats.Start(t, true)
 	gate.follow("watch", on("STARTED 3", "service-1", "service-3"))
 
-	// Without the store nothing is added, and what runs goes on.
+	// Without the database nothing can be added, but running plugins continue.
 	db.Stop(t)
 	if status, body := one.uploadScript("&replace=true", script("watch", 4, "")); status < 500 {
 		t.Errorf("upload without the store: %d %s", status, body)
@@ -274,7 +276,7 @@ func TestClusterPlugins(t *testing.T) {
 	})
 	gate.follow("watch", on("STARTED 4", "service-1", "service-3"))
 
-	// The command follows until all nodes have the next version.
+	// The command waits until all nodes have the next version.
 	status, body = one.send(http.MethodPost, "/admins/tokens", "application/json", []byte(`{"name":"publish"}`))
 	must(t, "create a token", status, body)
 	var token struct{ Data struct{ Token string } }
@@ -293,7 +295,7 @@ func TestClusterPlugins(t *testing.T) {
 	}
 	gate.follow("quiet", on("STARTED 2", "service-1", "service-3", "gateway-1"))
 
-	// Removal reaches all.
+	// A removal reaches all nodes.
 	status, body = gate.send(http.MethodDelete, "/plugins?ids=watch,quiet", "application/json", nil)
 	must(t, "delete", status, body)
 	for _, p := range []*process{one, three, gate} {
@@ -304,8 +306,8 @@ func TestClusterPlugins(t *testing.T) {
 	}
 }
 
-// TestRollout tries a version with a planted bug on one of two nodes, in both languages: the node rolls back by itself, and
-// the other one never runs it.
+// TestRollout rolls out a version with a planted bug on one of two nodes, in both languages: the
+// node rolls back by itself, and the other one never runs the version.
 func TestRollout(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -359,7 +361,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// rowsOf runs a query.
+// rowsOf runs a query and returns its rows.
 func rowsOf(t *testing.T, db *store.DB, query string) (rows []map[string]any) {
 	t.Helper()
 	err := db.Read(t.Context(), func(ctx context.Context, r store.Reader) (err error) {

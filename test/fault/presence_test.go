@@ -10,15 +10,16 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestPartitionedPresence splits the users who are online among three services, of which each knows two thirds, and sends messages
-// and logs users in while a service is killed, another one paused and NATS restarted: whoever stays connected gets every message that was
-// acknowledged, or is told to connect again.
+// TestPartitionedPresence partitions the online users among three services, of which each knows two
+// thirds. It sends messages and logs in users while a service is killed, another one paused and
+// NATS restarted: a user who stays connected receives every acknowledged message, or is told to
+// reconnect.
 func TestPartitionedPresence(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(), "app.cluster.rpc.request-timeout-millis=5000",
 		"app.cluster.presence.partitioned=true",
-		// On a slow machine a node may take long to assert itself after NATS was restarted.
+		// On a slow machine, a node may take long to renew its record after NATS was restarted.
 		"app.cluster.discovery.heartbeat-timeout-seconds=30",
 	}, openClients...)
 	services := []*process{start(t, "service", "service-0", set...), start(t, "service", "service-1", set...), start(t, "service", "service-2", set...)}

@@ -33,8 +33,8 @@ import (
 // binary is the real program, built once for all tests.
 var binary string
 
-// look reads the folders that the program is built from: go test notices what tests read, and does not take a result
-// for good any more that it remembers of another program.
+// look reads the folders with the sources of the program, because go test only invalidates a cached
+// result if files that the test read have changed.
 var look = sync.OnceValue(func() error {
 	for _, root := range []string{"../../cmd", "../../internal"} {
 		err := filepath.WalkDir(root, func(_ string, _ fs.DirEntry, err error) error { return err })
@@ -69,8 +69,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// beside lets a test run beside others, as most wait for something most of the time. Where figures are wanted each runs alone, and
-// so do those that count what users miss while NATS or the database is away.
+// beside lets a test run in parallel with others, as most tests mostly wait. In the campaign, whose
+// figures must not be disturbed, each test runs alone. So do tests that count what users miss while
+// NATS or the database is down; they do not call beside.
 func beside(t *testing.T) {
 	t.Helper()
 	if os.Getenv("APP_CAMPAIGN") != "long" {
@@ -78,7 +79,7 @@ func beside(t *testing.T) {
 	}
 }
 
-// patience bounds how long a cluster may take to recover from anything.
+// patience bounds how long a cluster may take to recover from any fault.
 const patience = 60 * time.Second
 
 // process is one node.
@@ -88,7 +89,7 @@ type process struct {
 	name string
 	role string
 	url  string
-	// clients is where clients connect, if it is a gateway.
+	// clients are the addresses for clients, if it is a gateway.
 	clients []string
 	log     lockedBuffer
 	done    chan struct{}
@@ -123,7 +124,8 @@ func start(t *testing.T, role, name string, set ...string) *process {
 	return startWith(t, []string{binary}, role, name, set...)
 }
 
-// startWith is start with another command line than that of the program alone, such as one that changes the namespace first.
+// startWith is like start, with a command line that runs the program, for instance in another
+// network namespace.
 func startWith(t *testing.T, command []string, role, name string, set ...string) *process {
 	t.Helper()
 	if err := look(); err != nil {
@@ -136,7 +138,7 @@ func startWith(t *testing.T, command []string, role, name string, set ...string)
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100", "--set=app.health-check.check-interval-seconds=1",
 		"--set=app.cluster.discovery.heartbeat-interval-seconds=1", "--set=app.security.password.bcrypt-cost=4",
 		"--set=app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
-		"--set=app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // JVMs live for a few seconds.
+		"--set=app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // JVMs only run for a few seconds.
 	}
 	roles := []string{role}
 	if role == "all" {
@@ -182,7 +184,7 @@ func startWith(t *testing.T, command []string, role, name string, set ...string)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if m := urlPattern.FindStringSubmatch(lines.Text()); m != nil {
-				// A process with both roles shows the service first.
+				// A process with both roles prints the address of the service first.
 				p.url = cmp.Or(p.url, m[1])
 			} else if m := clientsPattern.FindStringSubmatch(lines.Text()); m != nil {
 				p.clients = strings.Fields(m[1])
@@ -214,12 +216,12 @@ func (p *process) signal(s syscall.Signal) {
 
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// call sends a request as root. A status of 0 means that nobody answered in time.
+// call sends a request as root. A status of 0 means that there was no response in time.
 func (p *process) call(method, path, body string) (status int, answer string) {
 	return p.callWithin(5*time.Second, method, path, body)
 }
 
-// callWithin is call for what takes longer.
+// callWithin is like call, with another time limit.
 func (p *process) callWithin(limit time.Duration, method, path, body string) (status int, answer string) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), limit)
 	defer cancel()
@@ -238,7 +240,7 @@ func (p *process) callWithin(limit time.Duration, method, path, body string) (st
 	return resp.StatusCode, string(b)
 }
 
-// leader returns the id of the node that the process takes for the leader.
+// leader returns the id of the node that the process considers the leader.
 func (p *process) leader() string {
 	status, body := p.call("GET", "/cluster/members/leader", "")
 	var e struct {
@@ -250,7 +252,7 @@ func (p *process) leader() string {
 	return e.Data.Key.NodeID
 }
 
-// capacity returns a setting of the process that is in force now.
+// capacity returns the current value of a setting of the process.
 func (p *process) capacity() string {
 	_, body := p.call("GET", "/cluster/settings", "")
 	var e struct {
@@ -285,15 +287,14 @@ func eventually(t *testing.T, what string, cond func() bool) time.Duration {
 	return time.Since(begin)
 }
 
-// newCluster starts three services and two gateways over one PostgreSQL and one
-// NATS.
+// newCluster starts three services and two gateways on one PostgreSQL and one NATS.
 func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.Server, db *storetest.Server) {
 	t.Helper()
 	nats, db = clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
 		"app.gateway.client-api.return-reason-for-server-error=true",
-		// Nobody looks for blocked users: who hears of them was told.
+		// Nodes do not poll for blocked users: they learn of them only from notifications.
 		"app.security.blocklist.user-id.sync-blocklist-interval-millis=3600000",
 	}
 	for i := range 3 {
@@ -309,13 +310,13 @@ func newCluster(t *testing.T) (services, gateways []*process, nats *clustertest.
 	return services, gateways, nats, db
 }
 
-// fails starts a node that must refuse to start, and returns what it says.
+// fails starts a node that must refuse to start, and returns its output.
 func fails(t *testing.T, role, name string, set ...string) string {
 	t.Helper()
 	return failsWith(t, binary, role, name, set...)
 }
 
-// failsWith is fails with another program.
+// failsWith is like fails, with another program.
 func failsWith(t *testing.T, program, role, name string, set ...string) string {
 	t.Helper()
 	args := []string{

@@ -11,8 +11,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestReplicaServesAdministrators reads at one service what an administrator has just written at another one, from a replica,
-// which is killed and comes back meanwhile.
+// TestReplicaServesAdministrators reads at one service what an administrator has just written at
+// another one. Reads use a replica, which is killed and restarted meanwhile.
 func TestReplicaServesAdministrators(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -80,7 +80,7 @@ func TestReplicaServesAdministrators(t *testing.T) {
 		t.Errorf("the replica served %v queries after it came back, want 20", n-before)
 	}
 	for _, s := range services {
-		if n := strings.Count(s.log.String(), "the replica of the database is not used"); n > 2 { // At the start it may not have been looked at.
+		if n := strings.Count(s.log.String(), "the replica of the database is not used"); n > 2 { // At the start, the replica may not have been checked yet.
 			t.Errorf("the log of %s says %d times that the replica is not used", s.name, n)
 		}
 	}

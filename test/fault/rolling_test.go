@@ -19,14 +19,16 @@ import (
 	"example.org/app/test/need"
 )
 
-// earlierCommit is the commit whose program a cluster is upgraded from, and earlierSchema the newest schema that it knows. Once there are
-// releases, it is that of the last minor version.
+// earlierCommit is the commit of the program that a cluster is upgraded from, and earlierSchema the
+// newest schema version that it knows. Once there are releases, it is that of the last minor
+// version.
 const (
 	earlierCommit = "be006adb5e165c23be6b2d8098dcd6fa315df2ac"
 	earlierSchema = 26
 )
 
-// earlierProgram builds the program of earlierCommit, once for each version of Go. The test is skipped in a clone without that commit.
+// earlierProgram builds the program of earlierCommit, once for each version of Go. It skips the
+// test in a clone without that commit.
 func earlierProgram(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +52,7 @@ func earlierProgram(t *testing.T) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Another run of the tests may do the same at this moment.
+	// Another run of the tests may do the same concurrently.
 	made, err := os.MkdirTemp(dir, "build")
 	if err != nil {
 		t.Fatal(err)
@@ -67,9 +69,10 @@ func earlierProgram(t *testing.T) string {
 	return program
 }
 
-// TestRollingUpgrade replaces the processes of an earlier program by those of this one, one after the other as docs/deployment.md says, while
-// users send messages: nothing is lost, doubled or inverted, and whoever is connected gets everything or is told to connect again. The first
-// new process migrates the database, and the earlier program cannot start any more.
+// TestRollingUpgrade replaces the processes of an earlier program by those of the current one, one
+// by one as docs/deployment.md says, while users send messages: nothing is lost, doubled or
+// inverted, and a connected user receives everything or is told to reconnect. The first new process
+// migrates the database, after which the earlier program cannot start.
 func TestRollingUpgrade(t *testing.T) {
 	beside(t)
 	program := earlierProgram(t)
@@ -94,7 +97,7 @@ func TestRollingUpgrade(t *testing.T) {
 	if os.Getenv("APP_CAMPAIGN") == "long" {
 		k.pause = 10
 	}
-	// After the first two of them, all four pairs of roles and programs work together.
+	// After the first two replacements, all four combinations of roles and programs work together.
 	for _, name := range []string{"service-0", "gateway-0", "service-1", "gateway-1"} {
 		k.replace(name)
 		schema(0)
@@ -110,7 +113,8 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// replace takes a process out of service, stops it and starts the program of now in its place, while all users make progress.
+// replace takes a process out of service, stops it and starts the current program in its place,
+// while all users make progress.
 func (k *killing) replace(name string) {
 	k.t.Helper()
 	for range k.pause {

@@ -11,8 +11,9 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestTrafficBetweenNodes tells what goes through NATS: each second while nobody does anything, and for each message from a
-// user of one gateway to one of another. docs/scale.md has the figures. It is part of the campaign only: it proves nothing.
+// TestTrafficBetweenNodes measures the traffic through NATS: per second while the cluster is idle,
+// and per message from a user of one gateway to one of another. docs/scale.md has the figures. It
+// only runs in the campaign, because it checks nothing.
 func TestTrafficBetweenNodes(t *testing.T) {
 	if os.Getenv("APP_CAMPAIGN") != "long" {
 		t.Skip("APP_CAMPAIGN is not long")

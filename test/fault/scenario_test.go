@@ -11,12 +11,12 @@ import (
 	"example.org/app/test/scenario"
 )
 
-// TestScenarios plays the scenarios with each role in processes of its own.
+// TestScenarios runs the scenarios with each role in its own process.
 func TestScenarios(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := []string{
 		"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL(),
-		// The clients claim addresses, as if they came through a proxy.
+		// The clients send their addresses in a header, as a proxy does.
 		"app.gateway.websocket.remote-address-source.trusted-proxies=127.0.0.0/8",
 		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 	}

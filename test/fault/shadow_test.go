@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// shadowFigures are how copies of calls ended, by the ids of the nodes that made them.
+// shadowFigures returns the results of shadow calls, by the ids of the nodes that made them.
 func (p *process) shadowFigures(id string) map[string]struct{ Calls, Different int64 } {
 	var answer struct {
 		Data []struct {
@@ -33,9 +33,9 @@ func (p *process) shadowFigures(id string) map[string]struct{ Calls, Different i
 	return figures
 }
 
-// TestShadows lets versions of a jar that must never serve anybody get copies of calls on two nodes: they end their JVM, hang,
-// use up their memory, write and fail, and are rolled back. Then nodes hang and die beside a shadow, and its plugin is removed.
-// Nobody who asks the server notices.
+// TestShadows sends copies of calls on two nodes to broken versions of a jar: they end their JVM,
+// hang, exhaust their memory, write and fail, and are rolled back. Then nodes hang and are killed
+// while a shadow runs, and its plugin is removed. No client sees a failure.
 func TestShadows(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -56,7 +56,7 @@ func TestShadows(t *testing.T) {
 	askers.progress(t, "by the active version")
 
 	version := 1
-	// shadow begins to copy calls to a new version.
+	// shadow starts a shadow rollout of a new version.
 	shadow := func(code, conditions string) {
 		t.Helper()
 		version++
@@ -89,7 +89,8 @@ func TestShadows(t *testing.T) {
 		t.Errorf("a shadow made a user: %d %s", status, body)
 	}
 
-	// A shadow that only differs goes on, on both nodes, while one of them hangs and is killed.
+	// A shadow whose results only differ keeps running on both nodes, while one of them hangs and
+	// is killed.
 	shadow(`throw new AppException(5010, "not this");`, `,"minCalls":1000000`)
 	copies := func(p *process, node string) bool { return p.shadowFigures("watched")[node].Different > 5 }
 	for _, node := range []string{"service-1", "service-2"} {
@@ -100,7 +101,7 @@ func TestShadows(t *testing.T) {
 		t.Errorf("the samples of both nodes are %d %s", status, body)
 	}
 	eventually(t, "the samples say what is missing", func() bool {
-		clustertest.Freeze(t, two.Process.Pid) // For a short time: a node that hangs is no member after 4 seconds.
+		clustertest.Freeze(t, two.Process.Pid) // Only shortly: a node that hangs is no longer a member after 4 seconds.
 		defer clustertest.Thaw(t, two.Process.Pid)
 		_, body := one.call("GET", samples, "")
 		return strings.Contains(body, `"missingNodes":[{"nodeId":"service-2"`) && strings.Contains(body, `"nodeId":"service-1"`)

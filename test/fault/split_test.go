@@ -18,7 +18,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// dutyScript is a version of a plugin that handles requests, runs a schedule, hears of events and has an endpoint.
+// dutyScript returns a version of a plugin that handles requests, runs a schedule, receives events
+// and has an endpoint.
 func dutyScript(version int) string {
 	return fmt.Sprintf(`
 class Duty extends AppExtension {
@@ -35,7 +36,7 @@ export default class extends AppPlugin {
 }`, version)
 }
 
-// children returns the ids of the processes that a process started.
+// children returns the ids of the child processes of a process.
 func (p *process) children() (ids []int) {
 	p.t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
@@ -43,7 +44,7 @@ func (p *process) children() (ids []int) {
 		p.t.Fatal(err)
 	}
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // A thread may have ended.
+		text, _ := os.ReadFile(file) // The thread may have ended.
 		for _, field := range strings.Fields(string(text)) {
 			if id, err := strconv.Atoi(field); err == nil {
 				ids = append(ids, id)
@@ -53,8 +54,9 @@ func (p *process) children() (ids []int) {
 	return ids
 }
 
-// TestSplitOutages lets candidates serve all users while parts of the cluster fail: a node hangs, the JVM of a node dies, and the
-// database is away. Schedules, events and endpoints stay with the active version.
+// TestSplitOutages lets candidates serve all users while parts of the cluster fail: a node hangs,
+// the JVM of a node is killed, and the database is down. Schedules, events and endpoints stay with
+// the active version.
 func TestSplitOutages(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -66,7 +68,7 @@ func TestSplitOutages(t *testing.T) {
 	askers := newAskers(t, gate, users)
 	defer askers.end()
 
-	// try lets version 2 of a plugin serve users.
+	// try makes version 2 of a plugin serve users.
 	try := func(id, whom string, upload func(query string, version int) (int, string)) {
 		t.Helper()
 		status, body := upload("", 1)
@@ -95,7 +97,7 @@ func TestSplitOutages(t *testing.T) {
 	try("duty", `"percentage":100`, func(query string, version int) (int, string) { return one.uploadScript(query, dutyScript(version)) })
 	askers.progress(t, "by the candidate")
 
-	// What concerns no user stays with the active version.
+	// Schedules, events and endpoints, which concern no user, stay with the active version.
 	ran := strings.Count(one.log.String(), "duty schedule of 1;")
 	eventually(t, "the schedule runs", func() bool { return strings.Count(one.log.String(), "duty schedule of 1;") > ran+1 })
 	if status, body := one.call("POST", "/users", `{"id":100,"password":"secret"}`); status != 200 {
@@ -111,9 +113,9 @@ func TestSplitOutages(t *testing.T) {
 		}
 	}
 
-	// A node hangs: traces of the others come, and say which are missing.
+	// A node hangs: the traces of the others are returned, with the names of the missing nodes.
 	eventually(t, "the traces say what is missing", func() bool {
-		clustertest.Freeze(t, two.Process.Pid) // For a short time: a node that hangs is no member after 4 seconds.
+		clustertest.Freeze(t, two.Process.Pid) // Only shortly: a node that hangs is no longer a member after 4 seconds.
 		defer clustertest.Thaw(t, two.Process.Pid)
 		_, body := one.call("GET", "/plugins/traces?pluginIds=duty&size=1", "")
 		return strings.Contains(body, `"missingNodes":[{"nodeId":"service-2"`) && strings.Contains(body, `"nodeId":"service-1"`) && strings.Contains(body, `"version":"2"`)
@@ -129,7 +131,7 @@ func TestSplitOutages(t *testing.T) {
 		t.Errorf("requests failed: %v", failed)
 	}
 
-	// The JVM of a node dies. Requests may fail until that is noticed, and not later.
+	// The JVM of a node is killed. Requests may fail until the node notices.
 	before := one.children()
 	try("quiet", `"percentage":100`, func(query string, version int) (int, string) {
 		return one.uploadJar(query, handlerJar(t, "quiet", version, "return null;", nil))
@@ -167,14 +169,16 @@ func TestSplitOutages(t *testing.T) {
 		return one.uploadScript(query, code)
 	}
 
-	// A candidate that cannot run is shown as such, and the nodes stay as healthy as before. Its users get the active version.
+	// A candidate that cannot run is reported, and the nodes stay as healthy as before. Its users
+	// are served by the active version.
 	try("lame", `"userIds":[100]`, lame)
 	status, body := one.send(http.MethodPut, fmt.Sprintf("/plugins/rollouts?id=%d", one.rollout("lame").ID), "application/json", []byte(`{"action":"PAUSE"}`))
 	must(t, "pause", status, body)
 	user := chat.LogIn(t, gate.clients[0], 100, chat.WithPassword("secret"))
 	ask := func() int32 { return user.Response(&wire.QueryUserProfilesRequest{UserIds: []int64{100}}).GetCode() }
 	eventually(t, "the candidate is quarantined", func() bool {
-		// Services take turns: one request for each look could meet the same one every time, in step with the other users.
+		// Services take turns, so with one request per check each check could reach the same one,
+		// in step with the other users.
 		_, _ = ask(), ask()
 		_, body := gate.call("GET", "/plugins?ids=lame", "")
 		return strings.Count(body, `"candidate":{"number":2,"version":"2","state":"FAILED","reason":"extension \"Duty\": quarantined after 3 failures in a row`) == 2
@@ -191,7 +195,7 @@ func TestSplitOutages(t *testing.T) {
 	}
 	askers.end()
 
-	// Without the database nothing is decided, and what runs goes on.
+	// Without the database no decision is made, but running versions continue.
 	rollout := one.rollout("duty")
 	action := func(name string) int {
 		status, _ := one.send(http.MethodPut, fmt.Sprintf("/plugins/rollouts?id=%d", rollout.ID), "application/json", []byte(`{"action":"`+name+`"}`))

@@ -15,7 +15,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestOtherStore starts nodes on other databases than that of the cluster: they refuse to join with a sentence.
+// TestOtherStore starts nodes on other databases than that of the cluster: they refuse to join with
+// an error.
 func TestOtherStore(t *testing.T) {
 	beside(t)
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
@@ -35,7 +36,7 @@ func TestOtherStore(t *testing.T) {
 	}
 }
 
-// instructions returns the commands of the first block of code under a heading of docs/deployment.md.
+// instructions returns the commands of the first code block under a heading of docs/deployment.md.
 func instructions(t *testing.T, heading string) (commands []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/deployment.md")
@@ -62,7 +63,7 @@ var (
 	setting  = regexp.MustCompile(`--set (\S+)`)
 )
 
-// follow does what the documentation says, with other addresses, and returns the nodes.
+// follow runs the documented commands, with other addresses, and returns the nodes.
 func follow(t *testing.T, heading string, replace *strings.Replacer) (nodes []*process) {
 	t.Helper()
 	var environment []string
@@ -89,7 +90,8 @@ func follow(t *testing.T, heading string, replace *strings.Replacer) (nodes []*p
 	return nodes
 }
 
-// TestDeploymentDocumentation follows docs/deployment.md: the nodes find each other, and users can log in.
+// TestDeploymentDocumentation follows docs/deployment.md: the nodes form a cluster, and users can
+// log in.
 func TestDeploymentDocumentation(t *testing.T) {
 	beside(t)
 	db := storetest.StartServer(t)

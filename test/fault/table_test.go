@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// faults says what tests do to a cluster under load.
+// faults describes the faults of tests under load.
 var faults = map[string]string{
 	"TestOrder":                "nothing; 20 users write as fast as they can",
 	"TestTrafficBetweenNodes":  "nothing; users of two gateways",
@@ -34,10 +34,10 @@ var faults = map[string]string{
 	"TestKills/PostgreSQL":     "services and a gateway are killed, again and again",
 }
 
-// unknown stands for a figure that a test does not count.
+// unknown stands for a figure that a test does not measure.
 const unknown = -1
 
-// counted is a figure as it is shown.
+// counted formats a figure.
 func counted(n int) string {
 	if n == unknown {
 		return "-"
@@ -45,16 +45,17 @@ func counted(n int) string {
 	return strconv.Itoa(n)
 }
 
-// A row is what a test counted.
+// A row has the figures of a test.
 type row struct {
 	figures
 	fault string
-	// told is how many sessions were told to connect again, and stop the longest time without acknowledgement.
+	// told is how many sessions were told to reconnect, and stop the longest time without an
+	// acknowledgement.
 	told int
 	stop time.Duration
 }
 
-// table has the rows of all tests of a run.
+// table contains the rows of all tests of a run.
 var table struct {
 	mu   sync.Mutex
 	rows []row
@@ -67,7 +68,7 @@ func record(t *testing.T, f figures, told int, stop time.Duration) {
 	table.rows = append(table.rows, row{f, cmp.Or(faults[t.Name()], t.Name()), told, stop})
 }
 
-// printTable prints what all tests counted.
+// printTable prints the figures of all tests.
 func printTable(out io.Writer) error {
 	table.mu.Lock()
 	defer table.mu.Unlock()
@@ -87,14 +88,14 @@ func printTable(out io.Writer) error {
 	return w.Flush()
 }
 
-// A stopwatch knows the longest time between two acknowledgements.
+// A stopwatch measures the longest time between two acknowledgements.
 type stopwatch struct {
 	mu      sync.Mutex
 	last    time.Time
 	longest time.Duration
 }
 
-// acknowledge notes an acknowledgement.
+// acknowledge records an acknowledgement.
 func (s *stopwatch) acknowledge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// openClients sets what lets clients send as much as they like.
+// openClients removes the rate limit of clients.
 var openClients = []string{
 	"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
 	"app.gateway.client-api.rate-limiting.tokens-per-period=1000000",
 }
 
-// createUsers makes the users 1 to n with the password "secret".
+// createUsers creates the users 1 to n with the password "secret".
 func createUsers(t *testing.T, service *process, n int) {
 	t.Helper()
 	for id := 1; id <= n; id++ {
@@ -33,8 +33,8 @@ func createUsers(t *testing.T, service *process, n int) {
 	}
 }
 
-// TestThawedService pauses the only service for longer than calls may take: what clients were told to have failed is not
-// carried out when the service goes on.
+// TestThawedService pauses the only service for longer than the time limit of calls: requests that
+// were reported as failed are not carried out when the service resumes.
 func TestThawedService(t *testing.T) {
 	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
 	set := append([]string{
@@ -67,7 +67,7 @@ func TestThawedService(t *testing.T) {
 		}
 	}
 	clustertest.Thaw(t, service.Process.Pid)
-	// What the service found when it went on was there before what follows.
+	// The service processes its queued requests before later ones.
 	eventually(t, "a message is taken again", func() bool { return send("after") == 1000 })
 	stop := time.Since(paused)
 	for range 20 {
@@ -82,6 +82,6 @@ func TestThawedService(t *testing.T) {
 			t.Errorf("%q is stored, although its sender was told that it failed", m.text)
 		}
 	}
-	f.lost = max(f.lost, 0) // One that failed before the pause may be stored.
+	f.lost = max(f.lost, 0) // A message that failed before the pause may be stored.
 	record(t, f, unknown, stop)
 }

@@ -16,7 +16,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// traffic are users of one gateway who send messages to users of others all the time, and who stay connected.
+// traffic is users of one gateway who continuously send messages to users of others. All stay
+// connected.
 type traffic struct {
 	t        *testing.T
 	history  *history
@@ -26,7 +27,7 @@ type traffic struct {
 	senders      []*chat.Tester
 	listeners    []listener
 	acknowledged []atomic.Int64
-	// longest is how long a sender waited for the acknowledgement of a message at most.
+	// longest is the longest time that a sender waited for an acknowledgement.
 	longest atomic.Int64
 	stop    atomic.Bool
 	group   sync.WaitGroup
@@ -37,7 +38,8 @@ type listener struct {
 	client  *chat.Tester
 }
 
-// newTraffic begins to send, from so many users of a gateway to one user each of others. Users 1 to senders × (1 + gateways) exist.
+// newTraffic starts to send from senders users of a gateway, each to one user of every other
+// gateway. Users 1 to senders × (1 + gateways) must exist.
 func newTraffic(t *testing.T, senders, burst int, from *process, to ...*process) *traffic {
 	t.Helper()
 	tr := &traffic{t: t, history: newHistory(), burst: burst, gateways: append([]*process{from}, to...), acknowledged: make([]atomic.Int64, senders)}
@@ -58,7 +60,8 @@ func newTraffic(t *testing.T, senders, burst int, from *process, to ...*process)
 	return tr
 }
 
-// send sends bursts: messages to the same user without waiting for the answers between them.
+// send sends bursts: several messages to the same user without waiting for the responses in
+// between.
 func (tr *traffic) send(sender *chat.Tester, i int, recipients []int64) {
 	pace := time.NewTicker(time.Duration(tr.burst) * 5 * time.Millisecond)
 	defer pace.Stop()
@@ -96,7 +99,7 @@ func (tr *traffic) await(sender *chat.Tester, i int, s *sending, id int64) {
 	}
 }
 
-// progress waits until every sender has sent more.
+// progress waits until every sender has received more acknowledgements.
 func (tr *traffic) progress(when string) {
 	tr.t.Helper()
 	before := make([]int64, len(tr.acknowledged))
@@ -118,8 +121,8 @@ func (tr *traffic) end() {
 	tr.group.Wait()
 }
 
-// settle ends the traffic, waits until everybody got everything or was told to connect again, checks what happened and
-// returns how many were told so.
+// settle ends the traffic, waits until every user received everything or was told to reconnect,
+// checks the history and returns how many users were told to reconnect.
 func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 	tr.t.Helper()
 	tr.end()
@@ -148,12 +151,12 @@ func (tr *traffic) settle(databaseURL string, rules ...rule) (told int) {
 	return len(closed)
 }
 
-// logins are users who log in and leave all the time.
+// logins are users who continuously log in and out.
 type logins struct {
 	t             *testing.T
 	done, refused atomic.Int64
-	// longest is how long nobody could log in at most, and refusing how long a gateway refused everybody at most, since the time
-	// in since; reason is what it said last.
+	// longest is the longest time in which no login succeeded, and refusing the longest time in
+	// which a gateway refused all logins, since the time in since; reason is its last error.
 	mu                sync.Mutex
 	last              time.Time
 	since             map[string]time.Time
@@ -207,7 +210,7 @@ func (l *logins) try(url string, user int64) {
 	l.last = time.Now()
 }
 
-// progress waits until more users have logged in.
+// progress waits for more successful logins.
 func (l *logins) progress(when string) {
 	l.t.Helper()
 	before := l.done.Load()

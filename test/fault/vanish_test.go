@@ -23,9 +23,9 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestMachineVanishes lets one of two machines vanish while users send messages: its service and its gateway say nothing any more,
-// and neither do their connections end. What the service was doing is done by the other, and users of the gateway are offline.
-// When the machine is back, it takes part again.
+// TestMachineVanishes cuts off one of two machines while users send messages: its service and its
+// gateway are unreachable, but their connections stay open. The other service takes over, and users
+// of the gateway become offline. When the machine is back, it rejoins the cluster.
 func TestMachineVanishes(t *testing.T) {
 	beside(t)
 	m := newMachine(t)
@@ -59,20 +59,21 @@ func TestMachineVanishes(t *testing.T) {
 		return strings.Count(body, `"healthy":true`) == 4
 	})
 	tr.progress("after it came back")
-	user.Closed(wire.ClosedServerUnavailable) // Others sent it nothing meanwhile.
+	user.Closed(wire.ClosedServerUnavailable) // No message was sent to it meanwhile.
 	tr.settle(db.URL())
 }
 
-// A machine is a network namespace with one line to this one.
+// A machine is a network namespace that is linked to the one of the test.
 type machine struct {
 	t *testing.T
-	// runner is the command that runs a program on the machine.
+	// runner is the command prefix that runs a program on the machine.
 	runner []string
-	// address is where it is reached, line its end of the line, and gate the address of this machine on it.
+	// address is the address of the machine, line its interface of the link, and gate the address
+	// of the test on the link.
 	address, line, gate string
 }
 
-// newMachine makes a machine, or skips the test if that is not allowed.
+// newMachine creates a machine, or skips the test if that is not permitted.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	id := strings.ToLower(rand.Text()[:8])
@@ -94,10 +95,10 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// ip runs the program of this name.
+// ip runs the program ip.
 func (m *machine) ip(args ...string) { m.run(append([]string{"ip"}, args...)) }
 
-// there runs it on the machine.
+// there runs the program ip on the machine.
 func (m *machine) there(args ...string) {
 	m.run(append(append(m.runner[:len(m.runner):len(m.runner)], "ip"), args...))
 }
@@ -109,12 +110,12 @@ func (m *machine) run(command []string) {
 	}
 }
 
-// vanish drops whatever is sent to and from the machine. No connection hears of it.
+// vanish drops all packets to and from the machine. Connections are not closed.
 func (m *machine) vanish() { m.there("link", "set", m.line, "down") }
 
 func (m *machine) comeBack() { m.there("link", "set", m.line, "up") }
 
-// database is the URL of a database at a socket for programs of the machine.
+// database returns the URL of a database on a socket, for programs of the machine.
 func (m *machine) database(at string) string {
 	m.t.Helper()
 	u, err := url.Parse(at)
@@ -126,7 +127,8 @@ func (m *machine) database(at string) string {
 	return u.String()
 }
 
-// reach lets programs of the machine connect to a server of this one, and returns its address there in a format.
+// reach lets programs of the machine connect to a server of the test, and returns its address there
+// in a format.
 func (m *machine) reach(network, server, format string) string {
 	m.t.Helper()
 	listener, err := net.Listen("tcp", m.gate+":0")
