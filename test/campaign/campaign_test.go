@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package campaign attacks the admin interface of a running server, as strangers and as administrators with few
-// permissions: every operation with and without its permission, attempts to get more permissions, nonsense in queries and
-// bodies, and clients that are slow; and it lets bad plugins come to a server with clients. It prints what it counted. With
-// APP_CAMPAIGN=long it does more of each; make campaign does that.
+// Package campaign attacks a running server. It calls the admin interface without and with few
+// permissions: every operation with and without its permission, privilege escalation, malformed
+// queries and bodies, and slow clients. It also loads faulty plugins into a server with clients. It
+// prints what it counted. With APP_CAMPAIGN=long, which make campaign sets, it does more of each.
 package campaign
 
 import (
@@ -20,21 +20,22 @@ import (
 	"example.org/app/internal/role"
 )
 
-// long reports whether there is time for more.
+// long reports whether the long campaign runs.
 func long() bool { return os.Getenv("APP_CAMPAIGN") == "long" }
 
 // A target is a server under attack.
 type target struct {
 	*apptest.Server
 	t *testing.T
-	// operations are those of both roles, as their documents describe them.
+	// operations are the operations of both roles, from their OpenAPI documents.
 	operations []operation
 }
 
 type operation struct {
 	role         role.Role
 	method, path string
-	// permission is "" for operations that need none, public says that they need no credentials either.
+	// permission is the required permission, or "" for none; public operations need no credentials
+	// either.
 	permission string
 	public     bool
 	parameters []string
@@ -54,7 +55,7 @@ func start(t *testing.T, set ...string) *target {
 	return s
 }
 
-// read returns the operations that the document of a role describes.
+// read returns the operations in the OpenAPI document of a role.
 func (s *target) read(r role.Role) (list []operation) {
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -83,14 +84,15 @@ func (s *target) read(r role.Role) (list []operation) {
 	return list
 }
 
-// An answer is what the server said.
+// An answer is a response of the server.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// call sends a request; credentials are the value of the header Authorization, or a login name and a password.
+// call sends a request. credentials is the value of the header Authorization, or a login name and a
+// password.
 func (s *target) call(r role.Role, method, path, credentials, body string) answer {
 	s.t.Helper()
 	a, err := s.try(r, method, path, credentials, body)
@@ -124,7 +126,7 @@ func (s *target) try(r role.Role, method, path, credentials, body string) (answe
 
 const root = "app:app"
 
-// must sends a request of root that succeeds, and reads its data.
+// must sends a request of root, which must succeed, and decodes its data.
 func (s *target) must(method, path, body string, data any) {
 	s.t.Helper()
 	a := s.call(role.Service, method, path, root, body)
@@ -138,7 +140,7 @@ func (s *target) must(method, path, body string, data any) {
 	}
 }
 
-// administrator makes an account with a role of its own that has the permissions.
+// administrator creates an account with its own role, which has the permissions.
 func (s *target) administrator(name string, id, rank int, permissions ...string) (credentials string) {
 	s.t.Helper()
 	list, err := json.Marshal(permissions)
@@ -150,7 +152,7 @@ func (s *target) administrator(name string, id, rank int, permissions ...string)
 	return name + ":" + name
 }
 
-// healthy checks that both roles still serve.
+// healthy checks that both roles still serve requests.
 func (s *target) healthy() {
 	s.t.Helper()
 	for _, r := range role.All {

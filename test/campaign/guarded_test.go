@@ -27,37 +27,38 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// A guardedServer is a server with plugins that guard it, bad plugins, and clients that try what the guards refuse.
+// A guardedServer is a server with guard plugins, faulty plugins, and clients that try what the
+// guards refuse.
 type guardedServer struct {
 	*target
 	language
 	*state
 }
 
-// state is what all tests know of a server that use it.
+// state is the state that all tests of a server share.
 type state struct {
 	log string
-	// attempts counts attempts at what is refused.
+	// attempts counts attempts that must be refused.
 	attempts atomic.Int64
 	// tookMu guards took.
 	tookMu sync.Mutex
 	took   times
 	served atomic.Int64
-	// before is what the process used without clients.
+	// before is the usage of the process without clients.
 	before usage
 	end    context.Context
 	wg     sync.WaitGroup
 }
 
-// with returns the server for a part of the test.
+// with returns the server for a subtest.
 func (g *guardedServer) with(t *testing.T) *guardedServer {
 	return &guardedServer{target: &target{Server: g.Server, t: t, operations: g.operations}, language: g.language, state: g.state}
 }
 
-// maxWait is longer than anything takes on a machine with too much to do.
+// maxWait is longer than any operation takes on an overloaded machine.
 const maxWait = 3 * time.Minute
 
-// open starts a server that finds the guards and the files in its folder, and the clients.
+// open starts a server with the guards and the files in its plugin folder, and the clients.
 func open(t *testing.T, l language, files map[string][]byte) (g *guardedServer, stop func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +76,7 @@ func open(t *testing.T, l language, files map[string][]byte) (g *guardedServer, 
 			g.printLog()
 		}
 	})
-	load := 60_000 // Loading that does not end takes this time; the sample has none.
+	load := 60_000 // Endless loading takes this time; the sample has none.
 	if long() {
 		load = 10_000
 	}
@@ -93,7 +94,7 @@ func open(t *testing.T, l language, files map[string][]byte) (g *guardedServer, 
 		return strings.Count(a.body, `"running":true`) == 2
 	})
 	g.before = used()
-	g.before.engines, g.before.jvms, g.before.children = l.engines, l.jvms, 0 // The bad plugin may be there.
+	g.before.engines, g.before.jvms, g.before.children = l.engines, l.jvms, 0 // The faulty plugin may be loaded already.
 	for _, work := range []func() error{g.forbiddenLogin, g.forbiddenWord(), g.admin, g.allowedLogin} {
 		g.wg.Go(func() {
 			for end.Err() == nil {
@@ -126,7 +127,7 @@ func (g *guardedServer) await(what string, is func() bool) {
 	}
 }
 
-// session connects and logs in.
+// session connects a client and logs it in.
 func (g *guardedServer) session(user int64, password string) (*chat.Client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
@@ -141,7 +142,7 @@ func (g *guardedServer) session(user int64, password string) (*chat.Client, erro
 	return c, nil
 }
 
-// forbiddenLogin tries to log in without the word.
+// forbiddenLogin tries to log in without the password.
 func (g *guardedServer) forbiddenLogin() error {
 	g.attempts.Add(1)
 	c, err := g.session(13, "closed")
@@ -152,7 +153,7 @@ func (g *guardedServer) forbiddenLogin() error {
 	return fmt.Errorf("a forbidden login was let through")
 }
 
-// forbiddenWord tries to send a word that the filter refuses.
+// forbiddenWord tries to send a message with a word that the filter refuses.
 func (g *guardedServer) forbiddenWord() func() error {
 	var c *chat.Client
 	return func() (err error) {
@@ -170,7 +171,7 @@ func (g *guardedServer) forbiddenWord() func() error {
 	}
 }
 
-// say sends a message and returns the code of the answer.
+// say sends a message and returns the code of the response.
 func say(ctx context.Context, c *chat.Client, text string) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -182,7 +183,7 @@ func say(ctx context.Context, c *chat.Client, text string) (int32, error) {
 	return a.GetCode(), nil
 }
 
-// admin asks the admin interface something.
+// admin sends a request to the admin interface.
 func (g *guardedServer) admin() error {
 	begin := time.Now()
 	a, err := g.try(role.Service, http.MethodGet, "/users?ids=6", root, "")
@@ -194,7 +195,7 @@ func (g *guardedServer) admin() error {
 	return nil
 }
 
-// allowedLogin logs in with the word.
+// allowedLogin logs in with the password.
 func (g *guardedServer) allowedLogin() error {
 	begin := time.Now()
 	c, err := g.session(8, "open")
@@ -207,8 +208,8 @@ func (g *guardedServer) allowedLogin() error {
 	return nil
 }
 
-// times are how long requests took that touch no bad plugin: those of an administrator, which touch no plugin at all, and logins,
-// which the other plugin decides.
+// times are the durations of requests that do not involve the faulty plugin: those of an
+// administrator, which involve no plugin, and logins, which the guard decides.
 type times struct{ admin, logins []time.Duration }
 
 func (g *guardedServer) note(add func(*times)) {
@@ -218,7 +219,7 @@ func (g *guardedServer) note(add func(*times)) {
 	add(&g.took)
 }
 
-// times returns how long the requests took that were made since the last call.
+// times returns the durations of the requests since the last call.
 func (g *guardedServer) times() times {
 	g.tookMu.Lock()
 	defer g.tookMu.Unlock()
@@ -227,7 +228,7 @@ func (g *guardedServer) times() times {
 	return list
 }
 
-// upload adds a plugin, or a new version of it, and returns the answer.
+// upload uploads a plugin, or a new version of it, and returns the response.
 func (g *guardedServer) upload(data []byte, replace bool) answer {
 	g.t.Helper()
 	target := fmt.Sprint(g.path, "?replace=", replace)
@@ -268,7 +269,7 @@ func (g *guardedServer) upload(data []byte, replace bool) answer {
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// touch sends requests of a user that come to the bad plugin.
+// touch sends requests of a user that the faulty plugin handles.
 func (g *guardedServer) touch(user int64) {
 	c, err := g.session(user, "open")
 	if err != nil {
@@ -281,7 +282,7 @@ func (g *guardedServer) touch(user int64) {
 	}
 }
 
-// logged is how long the log is.
+// logged returns the length of the log.
 func (g *guardedServer) logged() int64 {
 	info, err := os.Stat(g.log)
 	if err != nil {
@@ -290,7 +291,7 @@ func (g *guardedServer) logged() int64 {
 	return info.Size()
 }
 
-// maxPrinted is how many lines of the log are printed for a test that failed.
+// maxPrinted is how many lines of the log a failed test prints.
 const maxPrinted = 60
 
 // printLog prints the last warnings and errors of the server.
@@ -305,16 +306,17 @@ func (g *guardedServer) printLog() {
 	}
 }
 
-// A usage is what the process and its children use of what plugins could keep.
+// A usage is the resources of the process and its children that plugins could leak.
 type usage struct {
-	// engines is how many JavaScript engines have memory, jvms how many JVMs there are, threads how many threads one of them has at
-	// most, and children how many processes they have started.
+	// engines is the number of JavaScript engines with memory, jvms the number of JVMs, threads the
+	// largest number of threads of one of them, and children the number of processes that they have
+	// started.
 	engines, jvms, threads, children int
 	goroutines                       int
 	heap                             uint64
 }
 
-// used measures after a collection.
+// used measures the usage after a garbage collection.
 func used() usage {
 	http.DefaultClient.CloseIdleConnections()
 	debug.FreeOSMemory()
@@ -340,10 +342,11 @@ func used() usage {
 	return u
 }
 
-// spare is what may be used more than before: connections that are being closed, caches, and threads of a JVM for its own work.
+// spare is the tolerated increase: connections that are being closed, caches, and threads of a JVM
+// for its own work.
 var spare = usage{threads: 100, goroutines: 20, heap: 64 << 20}
 
-// over says what is used more of than before; "" is nothing.
+// over describes which resources exceed those before; "" means none.
 func (u usage) over(before usage) string {
 	var list []string
 	for _, c := range []struct {

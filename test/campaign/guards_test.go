@@ -2,7 +2,7 @@
 
 package campaign
 
-// scriptAuthenticator is a plugin that lets in who knows the word.
+// scriptAuthenticator is a plugin that accepts users with the right password.
 const scriptAuthenticator = `
 class Logins extends AppExtension { getExtensionPoints() { return ['UserAuthenticator']; } authenticate({ password }) { return password === 'open'; } }
 export default class extends AppPlugin { getDescriptor() { return { id: 'logins', version: '1' }; } getExtensions() { return [Logins]; } }`
@@ -25,7 +25,7 @@ public class Logins extends AppPlugin {
     }
 }`
 
-// scriptFilter is a plugin that refuses a word.
+// scriptFilter is a plugin that refuses messages with a word.
 const scriptFilter = `
 class Words extends AppExtension {
   getExtensionPoints() { return ['ClientRequestHandler']; }

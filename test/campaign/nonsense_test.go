@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// dangerous are operations that end the server, or take minutes.
+// dangerous are operations that stop the server or take minutes.
 var dangerous = map[string]bool{"PUT /shutdown": true}
 
-// values are what nonsense is made of.
+// values are the parts of malformed input.
 var values = []string{
 	"", " ", "0", "-1", "1", "9223372036854775807", "9223372036854775808", "1e400", "NaN", "true", "null", "undefined", "[]", "{}", `""`,
 	"1,2,3", ",", ",,,", "1,", "a", "é👋", "\x00", "\xff", "../../etc/passwd", "' OR 1=1 --", "%", "%%", "2024-13-45", "2024-03-28T11:43:23Z",
@@ -26,15 +26,15 @@ var values = []string{
 
 var shapes = []string{"%s", "%s[]", "%s[0]", "%s[0].ownerId", "%s[-1]", "%s[99999999999]", "%s.x", "%s[", "%s]", "%s[0][0]", "[%s]"}
 
-// TestNonsense sends queries and bodies that are not what the operations want. Each is answered by an envelope with a code and
-// a reason, never by a failure of the server.
+// TestNonsense sends malformed queries and bodies. Each response must have an envelope with a code
+// and a reason; none may be an internal error.
 func TestNonsense(t *testing.T) {
 	s := start(t)
 	n := 1500
 	if long() {
 		n = 20_000
 	}
-	// The seed is fixed, so that what fails once fails again.
+	// The seed is fixed, so that failures are reproducible.
 	r := rand.New(rand.NewPCG(7, 7))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	query := func(op operation) string {
@@ -121,7 +121,7 @@ func TestNonsense(t *testing.T) {
 		if a.header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("request %d: %s %.300q: the headers are %v", i, op.method, path, a.header)
 		}
-		// A node may refuse work for which it has no part, such as flight recordings of the JVM: 501 is an answer.
+		// A node may lack a part, such as flight recordings of the JVM: 501 is allowed.
 		if a.status >= 500 && a.status != http.StatusNotImplemented {
 			t.Errorf("request %d: %s %.300q with %.300q: %d %.300s", i, op.method, path, text, a.status, a.body)
 		}

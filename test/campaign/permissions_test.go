@@ -13,12 +13,13 @@ import (
 	"example.org/app/internal/role"
 )
 
-// unreadable is a query that no operation can read: with it an operation is refused after its permission was checked, and
-// before it does anything.
+// unreadable is a query that no operation can parse: the operation fails after its permission is
+// checked and before it does anything.
 const unreadable = "?a=%zz"
 
-// TestPermissionMatrix tries every operation as nobody, with a wrong password, by an account that has all permissions but
-// the one it needs, by one that has only that one, and by tokens of the same kinds.
+// TestPermissionMatrix calls every operation without credentials, with a wrong password, with an
+// account that has all permissions but the required one, with one that has only that one, and with
+// tokens of the same kinds.
 func TestPermissionMatrix(t *testing.T) {
 	s := start(t)
 	var all []string
@@ -31,7 +32,8 @@ func TestPermissionMatrix(t *testing.T) {
 	if len(all) < 50 {
 		t.Fatalf("the documents name %d permissions", len(all))
 	}
-	// Hashes of passwords take long: the two accounts get other permissions for each one that is tried.
+	// Hashing passwords takes long, so two accounts are reused with other permissions for each
+	// operation.
 	with, without := s.administrator("with", 1000, 1, all[0]), s.administrator("without", 2000, 1, all[0])
 	refusal := func(a answer, p string) bool {
 		return a.status == http.StatusUnauthorized && strings.Contains(a.body, p)
@@ -40,7 +42,7 @@ func TestPermissionMatrix(t *testing.T) {
 	check := func(op operation, who, credentials string, wantRefusal func(answer) bool, want bool) {
 		counts[who]++
 		a := s.call(op.role, op.method, op.path+unreadable, credentials, "")
-		if op.method == http.MethodHead { // There is nothing to read.
+		if op.method == http.MethodHead { // The response has no body.
 			if (a.status == http.StatusUnauthorized) != want {
 				t.Errorf("%s %s %s by %s: %d", op.role, op.method, op.path, who, a.status)
 			}
@@ -79,7 +81,7 @@ func TestPermissionMatrix(t *testing.T) {
 	t.Logf("permission matrix: %d operations, %d permissions, %d checks: %v", len(s.operations), len(all), total, counts)
 }
 
-// setPermissions sets what a role may do.
+// setPermissions sets the permissions of a role.
 func (s *target) setPermissions(roleID int, permissions ...string) {
 	s.t.Helper()
 	list, err := json.Marshal(permissions)
@@ -89,7 +91,7 @@ func (s *target) setPermissions(roleID int, permissions ...string) {
 	s.must(http.MethodPut, fmt.Sprintf("/admins/roles?ids=%d", roleID), fmt.Sprintf(`{"permissions":%s}`, list), nil)
 }
 
-// token makes a token of an administrator.
+// token creates a token of an administrator.
 func (s *target) token(owner string, permissions ...string) (credentials string) {
 	s.t.Helper()
 	list, err := json.Marshal(permissions)
@@ -104,7 +106,8 @@ func (s *target) token(owner string, permissions ...string) (credentials string)
 	return "Bearer " + made.Token
 }
 
-// TestEscalation lets administrators of a low rank, who may manage others, try to get what they do not have.
+// TestEscalation lets administrators of a low rank, who may manage others, try to gain permissions
+// that they lack.
 func TestEscalation(t *testing.T) {
 	s := start(t)
 	manage := []string{
@@ -115,7 +118,7 @@ func TestEscalation(t *testing.T) {
 	s.administrator("mallory", 11, 5, "USER_QUERY")                // of the same rank, with a permission that eve lacks
 	s.administrator("boss", 12, 9, append(manage, "LOG_QUERY")...) // of a higher rank
 	s.administrator("clerk", 13, 1, "USER_DELETE")                 // of a lower rank, with a permission that eve lacks
-	// A role of a lower rank that has more than eve.
+	// A role of a lower rank with a permission that eve lacks.
 	s.must(http.MethodPost, "/admins/roles", `{"id":14,"name":"strong","permissions":["SHUTDOWN"],"rank":1}`, nil)
 	ids := map[string]int64{}
 	var admins []struct {
@@ -174,7 +177,7 @@ func TestEscalation(t *testing.T) {
 			t.Fatalf("%s was refused, and changed administrators or roles\n%s\n%s", a.name, before, after)
 		}
 	}
-	// A token cannot do more than was written into it, nor make another that can.
+	// A token cannot do more than its permissions allow, nor create a token that can.
 	token := s.token(eve, "ADMIN_QUERY")
 	for _, a := range []attempt{
 		{"use a token for more", "POST", "/admins/roles", `{"id":20,"name":"n","permissions":["ADMIN_QUERY"],"rank":1}`},

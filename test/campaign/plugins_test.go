@@ -18,20 +18,23 @@ import (
 	"example.org/app/internal/role"
 )
 
-// A language is what bad plugins are written in.
+// A language is a language of faulty plugins.
 type language struct {
 	suffix, path string
-	// logins and filter are the guards: a plugin that authenticates users, and one that refuses a word.
+	// logins and filter are the guards: a plugin that authenticates users, and one that refuses
+	// messages with a word.
 	logins, filter []byte
-	// harmless is a plugin with the id of the bad ones that does nothing.
+	// harmless is a plugin that does nothing, with the id of the faulty ones.
 	harmless []byte
 	corpus   []plugintest.Bad
-	// engines and jvms are how many the guards need at most: each gets a JVM of its own when it is suspected of having ended one,
-	// and there is a spare one.
+	// engines and jvms are the maxima that the guards need: each gets its own JVM when it is
+	// suspected of having ended one, and one is spare.
 	engines, jvms int
-	// hooks is how many milliseconds hooks may take. What comes back to a new JVM has no more, also on a slow machine.
+	// hooks is the time limit of hooks in milliseconds. Plugins that are reloaded in a new JVM have
+	// no more, also on a slow machine.
 	hooks int
-	// sample are the kinds for which there is always time, the first of them also at the start of the server.
+	// sample are the faults that are always tested, the first of them also at the start of the
+	// server.
 	sample []string
 }
 
@@ -68,7 +71,8 @@ func archives(t testing.TB) language {
 	return l
 }
 
-// install lets a bad plugin come by upload, with swap in the place of a harmless one that is called, and go.
+// install uploads a faulty plugin and removes it again. With swap, it replaces a harmless one that
+// is being called.
 func (g *guardedServer) install(bad plugintest.Bad, swap bool) {
 	g.t.Helper()
 	from := g.logged()
@@ -95,7 +99,7 @@ func (g *guardedServer) install(bad plugintest.Bad, swap bool) {
 	if a.status == http.StatusOK {
 		g.setStatus("STARTED")
 		g.touch(9)
-		// As many requests of others are measured as without the plugin.
+		// Measure as many other requests as without the plugin.
 		for end := time.Now().Add(quietTime); long() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			g.touch(9)
 		}
@@ -112,19 +116,20 @@ func (g *guardedServer) install(bad plugintest.Bad, swap bool) {
 	g.await("a log line of the refusal of "+bad.Kind, func() bool { return g.inLog(from) })
 }
 
-// setStatus leads the bad plugin into a state, if it can get there.
+// setStatus changes the state of the faulty plugin, if possible.
 func (g *guardedServer) setStatus(status string) {
 	g.t.Helper()
 	g.call(role.Service, http.MethodPut, "/plugins?ids=suite-bad", root, fmt.Sprintf(`{"status":%q}`, status))
 }
 
-// remove removes the bad plugin, if it is there.
+// remove removes the faulty plugin, if it exists.
 func (g *guardedServer) remove() {
 	g.t.Helper()
 	g.call(role.Service, http.MethodDelete, "/plugins?ids=suite-bad", root, "")
 }
 
-// exercise lets a bad plugin that is loaded run its other hooks, and removes it. Meanwhile the server names it.
+// exercise runs the other hooks of a loaded faulty plugin, and removes it. Meanwhile, the server
+// must name it.
 func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 	g.t.Helper()
 	for _, status := range []string{"PAUSED", "RESUMED"} {
@@ -137,9 +142,10 @@ func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 			if g.inList() {
 				return true
 			}
-			// On a machine with too much to do a guard may have run out of time before the bad plugin was called, or the JVM may
-			// have been ended because of an earlier plugin, and with it what this one does. It comes once more, as what was stopped
-			// does not start again, and stays for as long as code that no call waits for may run.
+			// On an overloaded machine, a guard may have timed out before the faulty plugin was
+			// called, or an earlier plugin may have ended the JVM that this one runs in. So it is
+			// loaded once more, because stopped code does not resume, and stays for as long as code
+			// that no call waits for may run.
 			g.remove()
 			g.upload(bad.Data, false)
 			g.setStatus("STARTED")
@@ -157,32 +163,33 @@ func (g *guardedServer) exercise(bad plugintest.Bad, from int64) {
 	}
 }
 
-// turnLimit is how long code of JavaScript plugins may run that no call waits for.
+// turnLimit is the time limit for code of JavaScript plugins that no call waits for.
 const turnLimit = 5 * time.Second
 
-// inList reports whether GET /plugins says what the bad plugin does.
+// inList reports whether GET /plugins names the fault of the plugin.
 func (g *guardedServer) inList() bool {
 	a := g.call(role.Service, http.MethodGet, "/plugins?ids=suite-bad", root, "")
 	return slices.ContainsFunc([]string{"quarantine", "lastError", "renewals", "excess"}, func(field string) bool { return strings.Contains(a.body, `"`+field+`":`) })
 }
 
-// inLog reports whether a line of the log warns of the bad plugin or its file.
+// inLog reports whether a line of the log warns of the faulty plugin or its file.
 func (g *guardedServer) inLog(from int64) bool {
 	data, err := os.ReadFile(g.log)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	if from > int64(len(data)) {
-		from = 0 // A plugin wrote so much that there is a new file.
+		from = 0 // The plugin logged so much that the log was rotated.
 	}
 	return slices.ContainsFunc(strings.Split(string(data[from:]), "\n"), func(line string) bool {
 		return (strings.Contains(line, "suite-bad") || strings.Contains(line, "bad"+g.suffix)) && (strings.Contains(line, "WARN") || strings.Contains(line, "ERROR"))
 	})
 }
 
-// TestBadPlugins lets bad plugins come to a server with clients: from its folder when it starts, by uploads, and in the place of
-// one that is called. What the guards refuse is never let through, what touches no bad plugin is never refused, the culprit is
-// named, everything is given back, and the server stops.
+// TestBadPlugins loads faulty plugins into a server with clients: from its folder at the start, by
+// upload, and as a replacement of a plugin that is being called. The guards must never let through
+// what they refuse, requests that do not involve the faulty plugin must never fail, the server must
+// name the culprit, all resources must be released, and the server must stop.
 func TestBadPlugins(t *testing.T) {
 	for _, make := range []func(testing.TB) language{scripts, archives} {
 		l := make(t)
@@ -195,7 +202,7 @@ func (l language) run(t *testing.T) {
 	if !long() {
 		corpus = slices.DeleteFunc(slices.Clone(corpus), func(b plugintest.Bad) bool { return !slices.Contains(l.sample, b.Kind) })
 	}
-	// The first server finds a bad plugin, and all others come to it.
+	// The first server starts with a faulty plugin, and all others are uploaded to it.
 	t.Run("uploads", func(t *testing.T) {
 		l.startWith(t, corpus[0], func(g *guardedServer) {
 			var f figures
@@ -218,7 +225,7 @@ func (l language) run(t *testing.T) {
 	}
 }
 
-// startWith starts a server that finds a bad plugin in its folder, and lets it run more.
+// startWith starts a server with a faulty plugin in its folder, and calls more.
 func (l language) startWith(t *testing.T, first plugintest.Bad, more func(*guardedServer)) {
 	g, leave := open(t, l, map[string][]byte{"bad" + l.suffix: first.Data})
 	g.touch(9)
@@ -246,27 +253,29 @@ func (l language) startWith(t *testing.T, first plugintest.Bad, more func(*guard
 	})
 	begin := time.Now()
 	g.Stop()
-	// A machine with too much to do may take longer; the campaign runs on one of its own.
+	// An overloaded machine may take longer; the campaign has a machine of its own.
 	if took := time.Since(begin); took > grace && (long() || took > maxWait) {
 		t.Errorf("the server took %s to stop, %s are its grace time", took, grace)
 	}
 	t.Logf("%s: %d attempts to pass the guards, %d other requests", first.Kind, g.attempts.Load(), g.served.Load())
 }
 
-// grace is how long the server may take to stop.
+// grace is the time limit for stopping the server.
 const grace = 30 * time.Second
 
-// figures are how long requests took that touch no bad plugin, while there was none and while there was one.
+// figures are the durations of requests that do not involve the faulty plugin, without and with
+// one.
 type figures struct {
 	quiet, busy times
-	// slower are the kinds with which the 99th percentile was more than twice that of the quiet time before.
+	// slower are the faults with which the 99th percentile was more than twice that of the quiet
+	// time before.
 	slower []string
 }
 
-// quietTime is how long requests are measured without a bad plugin before each that comes.
+// quietTime is how long requests are measured without a faulty plugin before each fault.
 const quietTime = 3 * time.Second
 
-// measure lets a bad plugin come and go, and measures in the campaign.
+// measure installs and removes a faulty plugin. In the campaign, it also measures.
 func (f *figures) measure(g *guardedServer, name string, bad plugintest.Bad, swap bool) {
 	if !long() {
 		g.install(bad, swap)
@@ -288,7 +297,8 @@ func (f *figures) measure(g *guardedServer, name string, bad plugintest.Bad, swa
 	}
 }
 
-// compare prints how long requests took with and without a bad plugin, and returns the ratio of the 99th percentiles.
+// compare prints the durations of requests with and without a faulty plugin, and returns the ratio
+// of their 99th percentiles.
 func compare(t *testing.T, what string, busy, quiet []time.Duration) float64 {
 	ratio := float64(percentile(busy, 99)) / float64(max(percentile(quiet, 99), 1))
 	t.Logf("%s: p50 %s and p99 %s of %d, without bad plugins %s and %s of %d: %.1f times",
@@ -296,10 +306,11 @@ func compare(t *testing.T, what string, busy, quiet []time.Duration) float64 {
 	return ratio
 }
 
-// most is how much slower requests may be on a machine that does other things, too.
+// most is the tolerated slowdown of requests on a shared machine.
 const most = 8
 
-// print says what was measured. The campaign fails if requests are much slower; how much depends on the machine.
+// print prints the measurements. The campaign fails if requests are much slower; how much depends
+// on the machine.
 func (f *figures) print(t *testing.T) {
 	if !long() {
 		return
@@ -311,7 +322,7 @@ func (f *figures) print(t *testing.T) {
 	}
 }
 
-// percentile returns how long the quickest n percent took at most.
+// percentile returns the n-th percentile of durations.
 func percentile(list []time.Duration, n int) time.Duration {
 	if len(list) == 0 {
 		return 0

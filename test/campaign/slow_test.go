@@ -18,11 +18,12 @@ import (
 	"example.org/app/internal/role"
 )
 
-// patience bounds every wait; a machine that is slow is no failure.
+// patience limits every wait. It is long because a slow machine is not a failure.
 const patience = 2 * time.Minute
 
-// TestSlowClients opens many connections whose clients stop in the middle of the headers, in the middle of the body, or do not
-// read the answer. Others are served meanwhile, and the server closes those that stopped.
+// TestSlowClients opens many connections whose clients stop in the middle of the headers or of the
+// body, or do not read the response. Other clients are served meanwhile, and the server closes the
+// slow connections.
 func TestSlowClients(t *testing.T) {
 	each := 20
 	if long() {
@@ -36,7 +37,8 @@ func TestSlowClients(t *testing.T) {
 	const authorization = "Authorization: Basic YXBwOmFwcA==\r\n"
 	kinds := []struct {
 		name, sent string
-		// closes says that the server ends the connection by itself; a client that does not read is found by what it does not take.
+		// closes means that the server closes the connection by itself. That a client does not read
+		// is only noticed when writing to it blocks.
 		closes bool
 	}{
 		{"headers", "GET /users?size=1 HTTP/1.1\r\nHost: localhost\r\n" + authorization + "X-Slow: a", true},
@@ -76,7 +78,7 @@ func TestSlowClients(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				// Whether the server says something before it closes is left to it.
+				// The server may or may not respond before it closes the connection.
 				_, err := io.ReadAll(c)
 				if errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("a client that stopped in its %s still has its connection", kind.name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client is a client of the protocol for tests and load generators: it connects, logs in, sends requests and
-// waits for what comes back. It is not a library for applications: it remembers every notification until somebody
-// asks for it.
+// Package client is a client of the protocol for tests and load generators: it connects, logs in,
+// sends requests and waits for responses and notifications. It is not a library for applications,
+// because it keeps every notification until it is read.
 package client
 
 import (
@@ -23,18 +23,18 @@ import (
 // ErrClosed means that the connection has ended.
 var ErrClosed = errors.New("the connection has ended")
 
-// Options say how to connect. The zero value is complete.
+// Options configure a connection. The zero value is valid.
 type Options struct {
-	// TLS is for wss and tls; nil trusts what the system trusts.
+	// TLS is for wss and tls; nil uses the root certificates of the system.
 	TLS *tls.Config
-	// Header is sent with the request that opens a WebSocket.
+	// Header is added to the request that opens a WebSocket.
 	Header http.Header
-	// Preamble is sent before everything else, as a proxy does it.
+	// Preamble is sent first, as a proxy does.
 	Preamble []byte
-	// Stay keeps the connection open after the server has closed the session; otherwise the client disconnects, as it
-	// should.
+	// Stay keeps the connection open after the server has closed the session. Otherwise the client
+	// disconnects, as clients should.
 	Stay bool
-	// Discard has notifications counted and forgotten that answer no request.
+	// Discard counts and drops notifications that are not responses.
 	Discard bool
 }
 
@@ -43,14 +43,14 @@ type Client struct {
 	options Options
 	pipe    pipe
 	nextID  atomic.Int64
-	// Discarded counts what Options.Discard discarded.
+	// Discarded counts the notifications dropped by Options.Discard.
 	Discarded atomic.Int64
 
 	mu      sync.Mutex
 	inbox   []*wire.AppNotification
 	pending map[int64]chan *wire.AppNotification
 	beats   []chan error
-	// changed is closed and replaced when something arrives.
+	// changed is closed and replaced when a notification arrives.
 	changed chan struct{}
 	err     error
 	done    chan struct{}
@@ -83,7 +83,7 @@ func (c *Client) Err() error {
 	return c.err
 }
 
-// read takes what arrives until the connection ends.
+// read receives notifications until the connection ends.
 func (c *Client) read() {
 	var err error
 	for err == nil {
@@ -138,7 +138,7 @@ func (c *Client) take(payload []byte) error {
 	return nil
 }
 
-// A Failure is an answer that says no.
+// A Failure is a response with a code other than success.
 type Failure struct{ Notification *wire.AppNotification }
 
 func (f *Failure) Error() string {
@@ -175,19 +175,19 @@ func payload(request *wire.AppRequest, body proto.Message) []byte {
 	}
 	encoded, err := proto.Marshal(request)
 	if err != nil {
-		panic(err) // Only text that is not UTF-8 can lead here.
+		panic(err) // Only text that is not UTF-8 can cause this.
 	}
 	return encoded
 }
 
-// Send sends a request and returns its id. The response arrives like a notification.
+// Send sends a request and returns its id. The response arrives as a notification.
 func (c *Client) Send(body proto.Message) (int64, error) {
 	id := c.nextID.Add(1)
 	return id, c.SendPayload(Payload(id, body))
 }
 
-// Begin sends a request with an idempotency key and returns what waits for the response: who gets none sends the same again, over another
-// connection too.
+// Begin sends a request with an idempotency key. answer waits for the response. Without a response,
+// the caller may send the same request again, also over another connection.
 func (c *Client) Begin(key string, body proto.Message) (answer func(context.Context) (*wire.AppNotification, error), err error) {
 	id := c.nextID.Add(1)
 	text := func(s string) *wire.Value { return &wire.Value{Kind: &wire.Value_StringValue{StringValue: s}} }
@@ -215,7 +215,7 @@ func (c *Client) Do(ctx context.Context, body proto.Message) (*wire.AppNotificat
 	return n, err
 }
 
-// begin sends a request and returns what waits for the response.
+// begin sends a request. await waits for the response.
 func (c *Client) begin(id int64, payload []byte) (await func(context.Context) (*wire.AppNotification, error), err error) {
 	answer := make(chan *wire.AppNotification, 1)
 	c.mu.Lock()
@@ -253,7 +253,7 @@ func (c *Client) Login(ctx context.Context, r *wire.CreateSessionRequest) error 
 	return nil
 }
 
-// Heartbeat sends a heartbeat and waits for the answer.
+// Heartbeat sends a heartbeat and waits for the response.
 func (c *Client) Heartbeat(ctx context.Context) error {
 	beat := make(chan error, 1)
 	c.mu.Lock()
@@ -274,8 +274,8 @@ func (c *Client) Heartbeat(ctx context.Context) error {
 	}
 }
 
-// Await returns the first notification that match accepts, and forgets it; those before it stay. It waits until one
-// arrives.
+// Await waits for the first notification that match accepts, removes and returns it. Earlier ones
+// stay.
 func (c *Client) Await(ctx context.Context, match func(*wire.AppNotification) bool) (*wire.AppNotification, error) {
 	for {
 		c.mu.Lock()
@@ -299,7 +299,7 @@ func (c *Client) Await(ctx context.Context, match func(*wire.AppNotification) bo
 	}
 }
 
-// Inbox returns the notifications that nobody has asked for yet.
+// Inbox returns the unread notifications.
 func (c *Client) Inbox() []*wire.AppNotification {
 	c.mu.Lock()
 	defer c.mu.Unlock()

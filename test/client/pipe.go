@@ -19,7 +19,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A pipe carries payloads over one transport. read is called by one goroutine, the others by any.
+// A pipe carries payloads over one transport. Only one goroutine may call read; the other methods
+// are safe for concurrent use.
 type pipe interface {
 	write(payload []byte) error
 	// writeRaw sends bytes that need not be a frame.
@@ -67,7 +68,7 @@ func dial(ctx context.Context, address string, o Options) (pipe, error) {
 	return nil, fmt.Errorf("there is no transport %q", u.Scheme)
 }
 
-// streamPipe puts the length before each payload.
+// streamPipe prefixes each payload with its length.
 type streamPipe struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -87,7 +88,7 @@ func (p *streamPipe) read() ([]byte, error) { return wire.ReadFrame(p.reader, ni
 
 func (p *streamPipe) close() { p.conn.Close() }
 
-// webSocketPipe makes each payload a binary message.
+// webSocketPipe sends each payload as a binary message.
 type webSocketPipe struct {
 	raw  net.Conn
 	conn *websocket.Conn

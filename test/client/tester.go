@@ -14,16 +14,16 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// patience bounds every wait of a test. It is long because the race detector makes everything slow.
+// patience limits every wait of a test. It is long because the race detector makes everything slow.
 const patience = 60 * time.Second
 
-// A Tester is a client that fails the test when something does not come as expected.
+// A Tester is a client that fails the test on any error or unexpected response.
 type Tester struct {
 	*Client
 	t testing.TB
 }
 
-// Connect connects and disconnects when the test ends.
+// Connect connects. The client disconnects when the test ends.
 func Connect(t testing.TB, url string, options ...Options) *Tester {
 	t.Helper()
 	var o Options
@@ -40,7 +40,7 @@ func Connect(t testing.TB, url string, options ...Options) *Tester {
 	return &Tester{c, t}
 }
 
-// LogIn connects and opens a session of a user; set may change the request.
+// LogIn connects and logs a user in; set may change the request.
 func LogIn(t testing.TB, url string, userID int64, set ...func(*wire.CreateSessionRequest)) *Tester {
 	t.Helper()
 	c := Connect(t, url)
@@ -48,12 +48,12 @@ func LogIn(t testing.TB, url string, userID int64, set ...func(*wire.CreateSessi
 	return c
 }
 
-// With returns a change of a login: the type of the device.
+// With returns an option for a login: the device type.
 func With(device wire.DeviceType) func(*wire.CreateSessionRequest) {
 	return func(r *wire.CreateSessionRequest) { r.DeviceType = device }
 }
 
-// WithPassword returns a change of a login: the password.
+// WithPassword returns an option for a login: the password.
 func WithPassword(password string) func(*wire.CreateSessionRequest) {
 	return func(r *wire.CreateSessionRequest) { r.Password = &password }
 }
@@ -66,19 +66,19 @@ func loginRequest(userID int64, set []func(*wire.CreateSessionRequest)) *wire.Cr
 	return r
 }
 
-// MustLogin opens a session of a user.
+// MustLogin logs a user in.
 func (c *Tester) MustLogin(userID int64, set ...func(*wire.CreateSessionRequest)) {
 	c.t.Helper()
 	c.WantCode(loginRequest(userID, set), 1000)
 }
 
-// RefusedLogin tries to open a session and wants a code.
+// RefusedLogin tries to log in and expects a code.
 func (c *Tester) RefusedLogin(code int32, userID int64, set ...func(*wire.CreateSessionRequest)) {
 	c.t.Helper()
 	c.WantCode(loginRequest(userID, set), code)
 }
 
-// Request sends a request and wants success.
+// Request sends a request, which must succeed.
 func (c *Tester) Request(body proto.Message) *wire.AppNotification {
 	c.t.Helper()
 	n := c.Response(body)
@@ -100,7 +100,7 @@ func (c *Tester) Response(body proto.Message) *wire.AppNotification {
 	return n
 }
 
-// WantCode sends a request and wants a code.
+// WantCode sends a request and expects a code.
 func (c *Tester) WantCode(body proto.Message, code int32) *wire.AppNotification {
 	c.t.Helper()
 	n := c.Response(body)
@@ -122,7 +122,7 @@ func (c *Tester) Expect(match func(*wire.AppNotification) bool) *wire.AppNotific
 	return n
 }
 
-// summary returns what nobody has asked for yet, each cut to a readable length.
+// summary returns the unread notifications, each shortened.
 func (c *Tester) summary() string {
 	const length = 200
 	var all []string
@@ -141,13 +141,13 @@ func (c *Tester) Relayed(kind wire.Kind) *wire.AppNotification {
 	})
 }
 
-// SessionInfo waits for the notification that tells the ids of session and server.
+// SessionInfo waits for the notification with the ids of session and server.
 func (c *Tester) SessionInfo() *wire.UserSession {
 	c.t.Helper()
 	return c.Expect(func(n *wire.AppNotification) bool { return n.GetData().GetUserSession() != nil }).Data.GetUserSession()
 }
 
-// Beat sends a heartbeat and wants success.
+// Beat sends a heartbeat, which must succeed.
 func (c *Tester) Beat() {
 	c.t.Helper()
 	if code := c.BeatCode(); code != 0 {
@@ -171,7 +171,7 @@ func (c *Tester) BeatCode() int32 {
 	return 0
 }
 
-// Closed waits until the server closes the session and wants the status.
+// Closed waits until the server closes the session, and expects the status.
 func (c *Tester) Closed(status wire.CloseStatus) *wire.AppNotification {
 	c.t.Helper()
 	n := c.Expect(func(n *wire.AppNotification) bool { return n.CloseStatus != nil })
@@ -181,7 +181,7 @@ func (c *Tester) Closed(status wire.CloseStatus) *wire.AppNotification {
 	return n
 }
 
-// Dropped waits until the connection has ended and wants no word about it.
+// Dropped waits until the connection has ended, and expects no notification about it.
 func (c *Tester) Dropped() {
 	c.t.Helper()
 	c.Gone()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy tests the files in deploy/ as far as that is possible without a container engine and a cluster: against
-// the defaults of the configuration, against a running server and with the tools of the system.
+// Package deploy tests the files in deploy/ as far as possible without a container engine and a
+// cluster: against the defaults of the configuration, against a running server and with the tools
+// of the system.
 package deploy
 
 import (
@@ -55,7 +56,8 @@ func decode[T any](t *testing.T, name string, strict bool) (list []T) {
 	}
 }
 
-// TestCompose wants the client ports published, the admin ports not, and containers that cannot change their image.
+// TestCompose checks that the client ports are published and the admin ports are not, and that
+// containers are read-only.
 func TestCompose(t *testing.T) {
 	type service struct {
 		Image, Restart string
@@ -90,7 +92,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestDockerfile wants the files that the image is made of to be there, and two flavours that do not run as root.
+// TestDockerfile checks that the files copied into the image exist, and that both flavours run as
+// an unprivileged user.
 func TestDockerfile(t *testing.T) {
 	text := string(read(t, "deploy/Dockerfile"))
 	for _, found := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(text, -1) {
@@ -121,7 +124,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// A manifest is the part of the objects of Kubernetes that is looked at.
+// A manifest is the checked part of Kubernetes objects.
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -165,7 +168,7 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// UnmarshalYAML reads the probes, whose names are written in camel case.
+// UnmarshalYAML reads the probes, whose names are in camel case.
 func (c *container) UnmarshalYAML(node *yaml.Node) error {
 	type plain container
 	var names struct {
@@ -180,7 +183,8 @@ func (c *container) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// TestKubernetes compares the manifests with the defaults of the configuration and asks a server what the probes ask.
+// TestKubernetes compares the manifests with the defaults of the configuration and sends the
+// requests of the probes to a server.
 func TestKubernetes(t *testing.T) {
 	server := apptest.Start(t, role.All)
 	listed := decode[struct{ Resources []string }](t, "deploy/kubernetes/kustomization.yaml", false)[0].Resources
@@ -250,13 +254,13 @@ func checkDeployment(t *testing.T, m manifest, name string, ports map[string]int
 	}
 }
 
-// TestUnit lets systemd read the unit, and wants it to be hardened.
+// TestUnit verifies the unit with systemd, and checks that it is hardened.
 func TestUnit(t *testing.T) {
 	unit := read(t, "deploy/app@.service")
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		need.Skip(t, "systemd", err)
 	}
-	// systemd-analyze wants the program to be there.
+	// systemd-analyze requires that the program exists.
 	path := filepath.Join(t.TempDir(), "app@all.service")
 	if err := os.WriteFile(path, bytes.Replace(unit, []byte("/usr/bin/app "), []byte("/bin/true "), 1), 0o644); err != nil {
 		t.Fatal(err)
@@ -273,7 +277,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestVersionsAgree wants one version for what is published from this tree to Maven and npm.
+// TestVersionsAgree checks that everything published to Maven and npm has the same version.
 func TestVersionsAgree(t *testing.T) {
 	var npm struct{ Version string }
 	if err := json.Unmarshal(read(t, "sdk/js/package.json"), &npm); err != nil {

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// exposed returns what a server with a plugin exposes to Prometheus: the names of all series.
+// exposed returns the names of all series that a server with a plugin exposes to Prometheus.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ export default class extends AppPlugin {
 		t.Fatal(err)
 	}
 	server := apptest.Start(t, role.All, "app.plugin.dir="+dir)
-	names := map[string]bool{"up": true} // Prometheus itself adds it.
+	names := map[string]bool{"up": true} // Prometheus adds it.
 	get := func(path string) string {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL(role.Service)+path, nil)
 		if err != nil {
@@ -51,7 +51,7 @@ export default class extends AppPlugin {
 		}
 		return string(body)
 	}
-	get("/admins") // The plugin is told of it before the answer is complete, or a little later.
+	get("/admins") // The plugin is called before the response is complete, or a little later.
 	for range 1000 {
 		for line := range strings.Lines(get("/metrics/prometheus")) {
 			if !strings.HasPrefix(line, "#") {
@@ -70,8 +70,8 @@ var (
 	matcher  = regexp.MustCompile(`^\w+(=|=~|!=|!~)"[^"]*"$`)
 )
 
-// checkExpression wants an expression whose selectors name series that there are, and whose brackets are closed. It does
-// not understand functions: that takes Prometheus.
+// checkExpression checks that the selectors of an expression name existing series, and that its
+// brackets are balanced. It does not check functions: that takes Prometheus.
 func checkExpression(t *testing.T, where, expression string, names map[string]bool) {
 	t.Helper()
 	selectors := selector.FindAllStringSubmatch(expression, -1)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReaders gives the files in deploy/ to the code of Kustomize, Kubernetes and Prometheus, and then files with a mistake
-// each, which it must notice.
+// TestReaders parses the files in deploy/ with the code of Kustomize, Kubernetes and Prometheus,
+// and then checks that these detect a mistake in each file.
 func TestReaders(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "deploy")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")

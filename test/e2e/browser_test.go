@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e tests the server from the outside, as people use it: with a real
-// browser and over real connections.
+// Package e2e tests the server from the outside, as users see it: with a real browser and over real
+// connections.
 package e2e
 
 import (
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	storetest.Main(tests{m})
 }
 
-// tests are the tests of the package. programDir is there while they run.
+// tests are the tests of the package. programDir exists while they run.
 type tests struct{ *testing.M }
 
 func (m tests) Run() int {
@@ -38,8 +38,8 @@ func (m tests) Run() int {
 	return m.M.Run()
 }
 
-// openBrowser starts Chromium with a profile of its own. The context drives one
-// tab and ends with the test.
+// openBrowser starts Chromium with a new profile. The context controls one tab, which is closed
+// when the test ends.
 func openBrowser(t testing.TB) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -51,7 +51,7 @@ func openBrowser(t testing.TB) context.Context {
 		chromedp.Flag("disable-gpu", true),
 	)
 	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox) // Chromium refuses its sandbox to root.
+		opts = append(opts, chromedp.NoSandbox) // Chromium refuses to run its sandbox as root.
 	}
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), opts...)
 	tab, stopTab := chromedp.NewContext(allocator)
@@ -65,7 +65,7 @@ func openBrowser(t testing.TB) context.Context {
 	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatalf("start %s: %v", chromium(t), err)
 	}
-	ctx, cancel := context.WithTimeout(tab, 20*time.Minute) // It bounds a browser that hangs, not a slow machine.
+	ctx, cancel := context.WithTimeout(tab, 20*time.Minute) // Limits a browser that hangs, not a slow machine.
 	t.Cleanup(cancel)
 	return ctx
 }

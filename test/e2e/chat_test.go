@@ -16,7 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTenMinutes follows the first chapter of the README: its commands run as they are printed, only the addresses differ.
+// TestTenMinutes runs the commands of the first chapter of the README as printed; only the
+// addresses differ.
 func TestTenMinutes(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
@@ -30,7 +31,7 @@ func TestTenMinutes(t *testing.T) {
 		t.Fatalf("the chapter has %d blocks of commands, want: start, users, plugin", len(blocks))
 	}
 
-	// make run builds bin/app and starts it with ARGS.
+	// make run builds bin/app and runs it with ARGS.
 	dir := t.TempDir()
 	installApp(t, dir)
 	found := regexp.MustCompile(`^make run ARGS='(.*)'\n$`).FindStringSubmatch(blocks[0][1])
@@ -69,19 +70,19 @@ func TestTenMinutes(t *testing.T) {
 		t.Errorf("Bob reads %q", text)
 	}
 
-	// A wrong password, and a login that ends another one.
+	// A wrong password, and a login that closes the user's other session.
 	chats[1].do(`document.querySelector('#login [name=password]').value = 'wrong'; document.querySelector('#login button').click()`)
 	chats[1].await("#status", "login refused: 2011")
 	chats[1].login(server, "11", "12")
 	chats[0].await("#status", "another tab or device logged in")
 }
 
-// freePorts are flags that let a server choose its ports.
+// freePorts are flags that let a server choose free ports.
 const freePorts = " --set app.service.admin-api.http.port=0 --set app.gateway.admin-api.http.port=0 --set app.gateway.websocket.port=0 --set app.gateway.tcp.port=0" +
 	" --set app.service.admin-api.http.host=127.0.0.1 --set app.gateway.admin-api.http.host=127.0.0.1 --set app.gateway.websocket.host=127.0.0.1" +
 	" --set app.health-check.cpu.unhealthy-load-threshold-percentage=100"
 
-// run runs commands in a folder and wants a text in each line that they print.
+// run runs commands in a folder. Each line that they print must contain want.
 func run(t *testing.T, dir, commands, want string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-ec", commands)
@@ -93,7 +94,7 @@ func run(t *testing.T, dir, commands, want string) string {
 	return string(out)
 }
 
-// A chatPage is a tab with examples/chat.
+// A chatPage is a tab that shows examples/chat.
 type chatPage struct {
 	t   *testing.T
 	ctx context.Context
@@ -114,7 +115,7 @@ func (p *chatPage) login(server, user, to string) {
 
 func (p *chatPage) send(text string) {
 	p.t.Helper()
-	// What was refused is still in the field.
+	// The field still contains the refused text.
 	p.do(`document.querySelector('#chat [name=text]').value = ''`)
 	if err := chromedp.Do(p.ctx, write("#chat [name=text]", text), click("#chat button")); err != nil {
 		p.t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestJavaScriptClient lets a client chat that shares no code with the server.
+// TestJavaScriptClient tests the protocol with a client that shares no code with the server.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, []role.Role{role.Gateway, role.Service})

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// permissionsOf returns the permissions of a role as the API has them.
+// permissionsOf returns the permissions of a role from the API.
 func (c *console) permissionsOf(id int) []string {
 	c.t.Helper()
 	var answer struct {
@@ -29,8 +29,8 @@ func (c *console) permissionsOf(id int) []string {
 	return answer.Data[0].Permissions
 }
 
-// consoleRoles gives a role a group of permissions and a single one, changes
-// them, and sees that an administrator cannot give away what it does not hold.
+// consoleRoles grants a role a group of permissions and a single one, changes them, and checks that
+// administrators cannot grant permissions that they lack.
 func consoleRoles(c *console, t *testing.T) {
 	const create, update = "[data-dialog=createAdminRole] ", "[data-dialog=updateAdminRoles] "
 	c.open("admin-roles")
@@ -59,7 +59,7 @@ func consoleRoles(c *console, t *testing.T) {
 		t.Errorf("the role has %s after the change", got)
 	}
 
-	// Who holds four permissions can give four.
+	// An administrator with four permissions can grant four.
 	c.open("admins")
 	c.click("button[name=create]")
 	c.fill("[data-dialog=createAdmin] [name=loginName]", "support")
@@ -79,7 +79,7 @@ func consoleRoles(c *console, t *testing.T) {
 	c.login("app", "app")
 }
 
-// consoleTokens creates a token and uses it: the console shows it once.
+// consoleTokens creates a token, which the console shows once, and uses it.
 func consoleTokens(c *console, t *testing.T) {
 	c.open("tokens")
 	c.click("button[name=create]")

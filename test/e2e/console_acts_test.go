@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// consoleSettings changes a setting and goes back to before.
+// consoleSettings changes a setting and reverts it.
 func consoleSettings(c *console, t *testing.T) {
 	const setting = "service.adminApi.defaultAvailableRecordsPerRequest"
 	c.open("cluster/settings?q=" + setting)
@@ -28,8 +28,8 @@ func consoleSettings(c *console, t *testing.T) {
 	}
 }
 
-// consolePluginSettings changes settings that a plugin declares, a secret among
-// them, of a plugin with a dot in its id.
+// consolePluginSettings changes settings that a plugin declares, including a secret. The id of the
+// plugin contains a dot.
 func consolePluginSettings(c *console, t *testing.T) {
 	service := c.server.URL(role.Service)
 	send(t, "POST", service+"/plugins/js", fmt.Sprintf(`{"scripts":[{"code":%s}]}`, quote(`
@@ -87,7 +87,7 @@ func consoleSettingLists(c *console, t *testing.T) {
 	c.click("[name=confirm-settings]")
 	c.wait("!document.querySelector('[name=\"" + list + "[0].sourceName\"]')")
 
-	// A setting that every node has for itself.
+	// A setting that each node has for itself.
 	c.open("")
 	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
 	node := eval[string](c.page, "[...document.querySelectorAll('tr[data-node]')].find(r => r.innerText.includes('Service')).dataset.node")
@@ -119,7 +119,7 @@ func consolePlayground(c *console, t *testing.T) {
 	}
 }
 
-// consoleQueryOnly sees what an administrator may do who may read users only.
+// consoleQueryOnly shows the console to an administrator who may only query users.
 func consoleQueryOnly(c *console, t *testing.T) {
 	send(t, "POST", c.server.URL(role.Service)+"/admins/roles", `{"id":5,"name":"ONLY_QUERY","permissions":["USER_QUERY","CLUSTER_MEMBER_QUERY"],"rank":1}`)
 	send(t, "POST", c.server.URL(role.Service)+"/admins", `{"loginName":"viewer","password":"viewerviewer","roleIds":[5]}`)

@@ -13,8 +13,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// consoleAudit finds a change in the audit log, sees the values before and
-// after it, and exports what the filter matches.
+// consoleAudit finds a change in the audit log with its old and new values, and exports all rows
+// that match the filter.
 func consoleAudit(c *console, t *testing.T) {
 	service := c.server.URL(role.Service)
 	const target = 31
@@ -35,7 +35,7 @@ func consoleAudit(c *console, t *testing.T) {
 	c.shoot("console-audit-detail")
 	c.noHack()
 
-	// The export has every page of what the filter matches, not one page.
+	// The export contains all matching rows, not only one page.
 	send(t, "PUT", service+"/cluster/settings", `{"service":{"adminApi":{"maxAvailableRecordsPerRequest":12}}}`)
 	saved := c.downloads()
 	c.open(fmt.Sprintf("audit?targetId=%d&operations=updateUsers", target))
@@ -46,7 +46,7 @@ func consoleAudit(c *console, t *testing.T) {
 	if err != nil || len(rows) != 33 {
 		t.Errorf("the export has %d lines, want 33 (%v)", len(rows), err)
 	}
-	// The page did not hold it: it was written to the storage of the browser piece by piece.
+	// The page did not buffer the export, but streamed it to the storage of the browser.
 	size, err := chromedp.Run(c.ctx, chromedp.Evaluate[float64](`(async () => {
 		let size = 0
 		for await (const [name, file] of (await navigator.storage.getDirectory()).entries()) if (name.startsWith('export-')) size += (await file.getFile()).size

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// BenchmarkConsole measures in the browser what people wait for.
+// BenchmarkConsole measures latencies of the console in the browser.
 func BenchmarkConsole(b *testing.B) {
 	server := startConsole(b)
 	p := openConsole(b, server.ConsoleURL(), server.URL(role.Service))
@@ -34,7 +34,7 @@ func BenchmarkConsole(b *testing.B) {
 	}
 }
 
-// await runs an expression that gives a promise.
+// await evaluates an expression whose value is a promise.
 func await[T any](p *page, js string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
@@ -44,7 +44,7 @@ func await[T any](p *page, js string) T {
 	return v
 }
 
-// report reports the middle and the worst of some times in milliseconds.
+// report reports the median and the maximum of durations in milliseconds.
 func report(b *testing.B, millis []float64, unit string) {
 	slices.Sort(millis)
 	b.ReportMetric(0, "ns/op")
@@ -52,8 +52,8 @@ func report(b *testing.B, millis []float64, unit string) {
 	b.ReportMetric(millis[len(millis)-1], "max-ms/"+unit)
 }
 
-// benchSearch types in the search of the settings and waits for the frame that
-// shows what was found. What is found is seen in a first round.
+// benchSearch types into the search of the settings and waits for the frame with the results. A
+// first round finds out what they are.
 func benchSearch(b *testing.B, p *page) {
 	p.open("cluster/settings")
 	p.wait("document.querySelector('[data-setting-count]')")
@@ -86,8 +86,8 @@ func benchSearch(b *testing.B, p *page) {
 	report(b, times, "key")
 }
 
-// benchTail writes 1,000 lines a second to a log that the page follows, and
-// looks how long frames take.
+// benchTail writes 1,000 lines per second to a log that the page follows, and measures the frame
+// times.
 func benchTail(b *testing.B, p *page, folder string) {
 	file, err := os.Create(filepath.Join(folder, "bench.log"))
 	if err != nil {

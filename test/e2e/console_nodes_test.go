@@ -24,10 +24,10 @@ import (
 	"example.org/app/internal/role"
 )
 
-// nodeVariable makes a process of the test a gateway; its value are the properties, one a line.
+// nodeVariable makes a process of the test a gateway; its value is the properties, one per line.
 const nodeVariable = "APP_TEST_NODE"
 
-// runNode is what such a process does, until it is killed or terminated.
+// runNode runs a gateway until the process is killed or terminated.
 func runNode(set string) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
@@ -41,8 +41,8 @@ func runNode(set string) {
 	}
 }
 
-// startNode starts a gateway in a process of its own and returns what ends
-// it: a signal that it cannot catch, or one that it obeys.
+// startNode starts a gateway in its own process. end ends it with a signal: one that it cannot
+// catch, or one that it handles.
 func startNode(t *testing.T, set []string, id string) (end func(os.Signal)) {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), os.Args[0]) // The test kills it.
@@ -85,7 +85,7 @@ func startNode(t *testing.T, set []string, id string) (end func(os.Signal)) {
 	return nil
 }
 
-// clustered returns properties of nodes that meet at a server of the test.
+// clustered returns properties of nodes that use a NATS server of the test.
 func clustered(t *testing.T) []string {
 	t.Helper()
 	server := clustertest.Listen(t)
@@ -95,9 +95,8 @@ func clustered(t *testing.T) []string {
 	}
 }
 
-// consoleNodes kills a node and starts it again: the overview shows both
-// without a reload. The node's recordings, plugins and logs are reached through
-// the node that serves the console.
+// consoleNodes kills a node and starts it again: the overview shows both without a reload. The
+// node's recordings, plugins and logs are available through the node that serves the console.
 func consoleNodes(c *console, t *testing.T) {
 	c.tolerate("502 (Bad Gateway)")
 	c.open("")
@@ -129,7 +128,7 @@ func consoleNodes(c *console, t *testing.T) {
 	c.waitText("tr[data-gone=second]", "left the cluster")
 }
 
-// consoleOffline loses the connection and finds it again.
+// consoleOffline interrupts the connection of the browser and restores it.
 func consoleOffline(c *console, t *testing.T) {
 	c.tolerate("net::ERR_INTERNET_DISCONNECTED")
 	c.open("")

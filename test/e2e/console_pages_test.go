@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// send sends an administrator's request.
+// send sends a request as an administrator.
 func send(t testing.TB, method, url, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -38,22 +38,21 @@ func send(t testing.TB, method, url, body string) string {
 	return string(data)
 }
 
-// consolePages opens every page, in both colours, wide and narrow, and looks
-// for errors, for text that runs out of the window and for what hinders people
-// with disabilities.
+// consolePages opens every page in both colour schemes, wide and narrow, and looks for errors, text
+// that overflows the window, and accessibility problems.
 func consolePages(c *console, t *testing.T) {
 	axe, err := os.ReadFile("../../web/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		t.Fatalf("%v (make unit installs it)", err)
 	}
-	// Pages of records show text that is not of the server.
+	// Pages of records show text that users entered.
 	service := c.server.URL(role.Service)
 	for path, fields := range map[string][]string{"users?ids=1": {"name", "intro", "profilePicture"}, "groups?ids=1": {"name", "intro", "announcement"}} {
 		body := map[string]string{}
 		for _, field := range fields {
 			body[field] = hack
 			if field == "name" {
-				body[field] = "<i>name</i>" // Names are short.
+				body[field] = "<i>name</i>" // Names have a length limit.
 			}
 		}
 		data, err := json.Marshal(body)
@@ -83,8 +82,8 @@ func consolePages(c *console, t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The contrast is all of axe's rules that the colours can change. What surrounds the pages is the same for all of them, and
-	// looked at with the first.
+	// The contrast is the only rule of axe that depends on the colours. The frame of the pages is
+	// the same for all of them and only checked with the first.
 	first := true
 	check := func(path, rules string) {
 		part := "'main'"
@@ -135,7 +134,7 @@ func consolePages(c *console, t *testing.T) {
 	}
 }
 
-// consoleChinese walks through the menu in Chinese: no page shows English words of the console.
+// consoleChinese opens all pages of the menu in Chinese: none shows English words of the console.
 func consoleChinese(c *console, t *testing.T) {
 	c.open("")
 	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
@@ -147,9 +146,9 @@ func consoleChinese(c *console, t *testing.T) {
 		c.wait(fmt.Sprintf("location.pathname === %s && document.querySelector('main h1')?.innerText === document.querySelectorAll('nav a')[%d].innerText", quote(path), i))
 		c.wait("!document.querySelector('main [role=status]')")
 		if strings.HasSuffix(path, "/api") {
-			continue // The document of the API is English.
+			continue // The API document is in English.
 		}
-		// Series of charts and groups of settings are named by the server.
+		// The server names series of charts and groups of settings.
 		for _, text := range eval[[]string](c.page, `[...document.querySelectorAll('nav a, main h1, main h2, main button, main th, main label, main legend')]
 			.filter(e => !e.closest('.u-series:not(:first-child)')).map(e => e.innerText.trim())
 			.filter(text => !/^[a-z][A-Za-z.]* \(\d+\)$/.test(text) && /[A-Za-z]{3}/.test(text) && !/\p{Script=Han}/u.test(text))`) {
@@ -164,17 +163,19 @@ func consoleChinese(c *console, t *testing.T) {
 	c.wait("document.documentElement.lang === 'en'")
 }
 
-// consoleAPI follows a link to an operation, which is then in sight, and opens others, which stay where they are.
+// consoleAPI follows a link to an operation, which is then in view, and opens others, which stay
+// where they are.
 func consoleAPI(c *console, _ *testing.T) {
 	inSight := "(e => e && e.getBoundingClientRect().top >= 0 && e.getBoundingClientRect().top < innerHeight / 2)(document.querySelector(%s)?.closest('.mantine-Accordion-item'))"
 	c.open("api?op=queryUsers")
 	c.wait(fmt.Sprintf(inSight, quote("[data-operation=queryUsers]")))
-	c.wait("scrollY > innerHeight") // It is far from the top.
+	c.wait("scrollY > innerHeight") // It is far below the top.
 	c.wait("document.querySelector('[data-operation=queryUsers]').closest('.mantine-Accordion-item').nextElementSibling.querySelector('button').click() || true")
 	c.wait("!document.querySelector('[data-operation=queryUsers]') && scrollY > innerHeight")
 }
 
-// consoleLogs follows a log file: the page stays at its end until somebody scrolls up, and again when he is back there.
+// consoleLogs follows a log file: the page stays at its end until the user scrolls up, and again
+// after scrolling back.
 func consoleLogs(c *console, t *testing.T) {
 	file, err := os.Create(filepath.Join(c.server.Config().Current().Home(), "log", "follow.log"))
 	if err != nil {
@@ -199,7 +200,7 @@ func consoleLogs(c *console, t *testing.T) {
 	add(300)
 	c.open("logs?path=follow.log")
 	c.wait(shown(300))
-	// The browser may tell of scrolling when there are more lines already.
+	// The browser may report the scrolling only after further lines have arrived.
 	eval[bool](c.page, `(log => {
 		new MutationObserver(() => log.dispatchEvent(new Event('scroll'))).observe(log, { subtree: true, childList: true, attributes: true })
 		return true

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// drop drops a file on the page of plugins.
+// drop drops a file on the plugins page.
 func (p *page) drop(name string, data []byte) {
 	p.t.Helper()
 	p.wait(fmt.Sprintf(`(page => {
@@ -24,7 +24,7 @@ func (p *page) drop(name string, data []byte) {
 	})(document.querySelector('[data-plugins]'))`, quote(base64.StdEncoding.EncodeToString(data)), quote(name)))
 }
 
-// publish uploads what was dropped, after a dry run.
+// publish uploads the dropped file, after a dry run.
 func (p *page) publish(id string) {
 	p.t.Helper()
 	p.click("[data-upload] [name=dry-run]")
@@ -75,7 +75,7 @@ func consolePlugin(c *console, t *testing.T) {
 		c.wait(fmt.Sprintf("(b => b && (b.click(), true))([...document.querySelectorAll('[data-plugin=e2e-plugin] button')].find(b => b.innerText === %s))", quote(step.action)))
 		c.wait("document.querySelector('[data-plugin=e2e-plugin][data-state=" + step.state + "]')")
 	}
-	// What is stopped can only be replaced or removed.
+	// A stopped plugin can only be replaced or removed.
 	if got := eval[string](c.page, "[...document.querySelectorAll('[data-plugin=e2e-plugin] button')].map(b => b.innerText).join()"); got != "Details,Edit,Remove" {
 		t.Errorf("the actions on a stopped plugin are %s", got)
 	}
@@ -83,8 +83,7 @@ func consolePlugin(c *console, t *testing.T) {
 	c.wait("[...document.querySelectorAll('[data-plugins] button')].filter(b => ['Start', 'Pause', 'Resume', 'Stop'].includes(b.innerText)).every(b => b.disabled)")
 }
 
-// consoleEditor writes a plugin in the editor, which knows the typings, tries
-// it and publishes it.
+// consoleEditor writes a plugin in the editor, which knows the typings, tries it and publishes it.
 func consoleEditor(c *console, _ *testing.T) {
 	c.open("cluster/plugin?role=SERVICE")
 	c.click("[name=new-script]")
@@ -97,7 +96,7 @@ func consoleEditor(c *console, _ *testing.T) {
 	c.open("cluster/plugin?role=SERVICE")
 	c.wait("document.querySelector('[data-plugin=my-plugin][data-state=STARTED]')")
 
-	// What runs can be changed.
+	// A running plugin can be edited.
 	c.edit("my-plugin", "// mended\n")
 	c.click("[name=publish]")
 	c.waitText("[data-results]", "replaced")
@@ -109,7 +108,7 @@ func consoleEditor(c *console, _ *testing.T) {
 	c.removePlugin("my-plugin")
 }
 
-// edit opens the script of a plugin in the editor and writes text before it.
+// edit opens the script of a plugin in the editor and inserts text before it.
 func (p *page) edit(id, text string) {
 	p.t.Helper()
 	p.click("[data-plugin=" + id + "] [name=edit-script]")
@@ -122,7 +121,7 @@ func (p *page) edit(id, text string) {
 	})(document.querySelector('[data-editor] .cm-content'))`, quote(strings.TrimSpace(text)), quote(text)))
 }
 
-// pick chooses an option of a list.
+// pick selects an option of a list.
 func (p *page) pick(css, option string) {
 	p.t.Helper()
 	p.wait(fmt.Sprintf(`((input, text) => {
@@ -136,7 +135,8 @@ func (p *page) pick(css, option string) {
 	})(document.querySelector(%s), %s)`, quote(css), quote(option)))
 }
 
-// consoleClusterPlugin gives all nodes a plugin, changes it, tries a version and goes back to another.
+// consoleClusterPlugin publishes a plugin to all nodes, changes it, tries a version and activates
+// an earlier one.
 func consoleClusterPlugin(c *console, t *testing.T) {
 	c.open("cluster/plugin?role=SERVICE")
 	c.drop("shared.js", []byte(`class E extends AppExtension {
@@ -177,11 +177,12 @@ func consoleClusterPlugin(c *console, t *testing.T) {
 	c.click("[data-dialog=createPluginRollout] button[type=submit]")
 	c.wait("document.querySelector('[data-rollout=RUNNING]')")
 	c.shoot("console-plugin-cluster")
-	c.wait("document.querySelector('[data-version=\"2\"] [name=activate-version]').disabled") // One is tried already.
+	c.wait("document.querySelector('[data-version=\"2\"] [name=activate-version]').disabled") // A rollout is already in progress.
 	c.click("[name=rollout-ABORT]")
 	c.wait("document.querySelector('[data-rollout=ABORTED]')")
 
-	// For some users, step by step, and on copies of calls: the page shows to whom the version is brought.
+	// Rollouts to some users, in steps, and as a shadow: the page shows to whom the version is
+	// rolled out.
 	service := c.server.URL(role.Service)
 	send(t, "POST", service+"/plugins/rollouts", `{"pluginId":"shared-plugin","number":2,"userIds":[7],"steps":[{"percentage":10},{"percentage":50}]}`)
 	details()

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// downloads makes the browser save files in a folder of the test and returns a
-// function that waits for one of them.
+// downloads makes the browser save files in a folder of the test and returns a function that waits
+// for one of them.
 func (p *page) downloads() func(name string) []byte {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -36,8 +36,8 @@ func (p *page) downloads() func(name string) []byte {
 	}
 }
 
-// consoleRecordings starts a flight recording with settings of its own, stops
-// it, downloads it in every form and deletes it.
+// consoleRecordings starts a flight recording with its own settings, stops it, downloads it in
+// every format and deletes it.
 func consoleRecordings(c *console, t *testing.T) {
 	saved := c.downloads()
 	c.open("recordings")
@@ -74,7 +74,7 @@ func consoleRecordings(c *console, t *testing.T) {
 	forms := eval[[]string](c.page, "[...document.querySelectorAll('[data-form]')].map(e => e.dataset.form)")
 	for _, kind := range forms[1:] {
 		c.wait("!document.querySelector('[data-recording=\"1\"] [data-loading=true]')")
-		// A menu that is about to close still has its items.
+		// A closing menu still has its items.
 		c.wait("(b => b.getAttribute('aria-expanded') === 'true' ? document.querySelector('[data-form=" + kind + "]') : (b.click(), false))(document.querySelector('[name=download-recording]'))")
 		c.click("[data-form=" + kind + "]")
 		name, magic := "1."+kind+".pprof", []byte{0x1f, 0x8b}

@@ -10,11 +10,11 @@ import (
 	"example.org/app/internal/role"
 )
 
-// fillField gives a field of the open dialog a value, whatever kind of input it has.
+// fillField sets a field of the open dialog, whatever kind of input it has.
 const fillField = `((name, value) => {
 	const form = document.querySelector('form[data-dialog]')
 	const named = form ? [...form.querySelectorAll('[name="' + name + '"]')] : []
-	// The names of some inputs are on a hidden one behind them.
+	// Some inputs have their name on a hidden input behind them.
 	let input = named.find(e => e.type !== 'hidden')
 	for (let e = named[0]; e && !input; e = e.previousElementSibling) input = e.querySelector('input:not([type=hidden])')
 	if (!input) return false
@@ -42,16 +42,16 @@ const fillField = `((name, value) => {
 	return named[0].type !== 'hidden'
 })`
 
-// round is what is created, changed and deleted on the page of a collection.
+// round describes a record that is created, changed and deleted on the page of a collection.
 type round struct {
 	page   string
 	create []string // names of fields and their values
 	filter string
 	edit   []string
-	shown  string // shown is text of the row after the change.
+	shown  string // text of the row after the change
 }
 
-// hostile is a value for text fields that must be shown as it is.
+// hostile is a value for text fields that must be shown as plain text.
 const hostile = `<b>text</b><img/src=x/onerror=window.hacked=1>`
 
 var rounds = []round{
@@ -75,8 +75,8 @@ var rounds = []round{
 	{"members", []string{"nodeId", "by-hand", "nodeType", "GATEWAY", "version", "1.0.0", "name", hostile, "zone", hostile}, "", []string{"name", "spare"}, "spare"},
 }
 
-// consoleRounds creates, finds, changes and deletes a record of each collection,
-// with text that runs if it is taken for HTML.
+// consoleRounds creates, finds, changes and deletes a record of each collection, with text that
+// would run a script if it were rendered as HTML.
 func consoleRounds(c *console, t *testing.T) {
 	send(t, "POST", c.server.URL(role.Service)+"/users", `{"id":9007199254740997,"name":"Exact"}`)
 	c.open("")

@@ -19,7 +19,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// page drives the console in a browser.
+// page controls the console in a browser.
 type page struct {
 	t         testing.TB
 	ctx       context.Context
@@ -29,7 +29,7 @@ type page struct {
 	tolerated []string
 }
 
-// startConsole runs a server that is filled with made-up data.
+// startConsole runs a server that is filled with generated data.
 func startConsole(t testing.TB, set ...string) *apptest.Server {
 	t.Helper()
 	return apptest.Start(t, role.All, append([]string{
@@ -39,7 +39,7 @@ func startConsole(t testing.TB, set ...string) *apptest.Server {
 	}, set...)...)
 }
 
-// openConsole opens the console in a browser of its own.
+// openConsole opens the console in its own browser.
 func openConsole(t testing.TB, base string, others ...string) *page {
 	t.Helper()
 	p := &page{t: t, ctx: openBrowser(t), base: base}
@@ -48,7 +48,7 @@ func openConsole(t testing.TB, base string, others ...string) *page {
 	return p
 }
 
-// open goes to an address of the console.
+// open navigates to an address of the console.
 func (p *page) open(path string) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, chromedp.Navigate(p.base+path)); err != nil {
@@ -56,8 +56,9 @@ func (p *page) open(path string) {
 	}
 }
 
-// visit goes to an address within the console as a link does, which is faster than to load it anew. Nothing of the page before is
-// left: an address that does not exist is in between.
+// visit navigates to an address within the console as a link does, which is faster than a full
+// load. It goes through an address that does not exist, so that nothing of the previous page
+// remains.
 func (p *page) visit(path string) {
 	p.t.Helper()
 	turn := "(history.pushState({}, '', document.baseURI + %s), dispatchEvent(new PopStateEvent('popstate')))"
@@ -75,8 +76,7 @@ func (p *page) login(name, password string) {
 	p.wait("document.querySelector('header')")
 }
 
-// logout logs out with the menu. Requests that the end of the session overtakes
-// are refused.
+// logout logs out with the menu. Requests that are still in progress then are refused.
 func (p *page) logout() {
 	p.t.Helper()
 	p.tolerate("401 (Unauthorized)")
@@ -85,7 +85,7 @@ func (p *page) logout() {
 	p.wait("document.querySelector('input[name=loginName]')")
 }
 
-// eval runs an expression in the page.
+// eval evaluates an expression in the page.
 func eval[T any](p *page, js string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js))
@@ -113,7 +113,7 @@ func (p *page) wait(js string) {
 	}
 }
 
-// quote writes a string as JavaScript does.
+// quote quotes a string as a JavaScript literal.
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -122,13 +122,13 @@ func quote(s string) string {
 	return string(b)
 }
 
-// click clicks what a selector finds as soon as it can be clicked.
+// click clicks the element of a selector as soon as it is clickable.
 func (p *page) click(css string) {
 	p.t.Helper()
 	p.wait(fmt.Sprintf("(e => e && !e.disabled && !e.hasAttribute('data-disabled') && (e.click(), true))(document.querySelector(%s))", quote(css)))
 }
 
-// fill gives an input a value as typing does.
+// fill sets the value of an input as typing does.
 func (p *page) fill(css, value string) {
 	p.t.Helper()
 	p.wait(fmt.Sprintf(`(e => {
@@ -141,13 +141,13 @@ func (p *page) fill(css, value string) {
 	})(document.querySelector(%s))`, quote(value), quote(css)))
 }
 
-// waitText waits until the page shows a text.
+// waitText waits until an element shows a text.
 func (p *page) waitText(css, text string) {
 	p.t.Helper()
 	p.wait(fmt.Sprintf("[...document.querySelectorAll(%s)].some(e => e.innerText.includes(%s))", quote(css), quote(text)))
 }
 
-// shoot takes a picture if the environment says where to put it.
+// shoot takes a screenshot if the environment names a folder for it.
 func (p *page) shoot(name string) {
 	dir := os.Getenv("APP_TEST_SCREENSHOTS")
 	if dir == "" {
@@ -162,7 +162,7 @@ func (p *page) shoot(name string) {
 	}
 }
 
-// noHack fails the test if text of somebody was run as a script.
+// noHack fails the test if injected text ran as a script.
 func (p *page) noHack() {
 	p.t.Helper()
 	if eval[bool](p, "'hacked' in window") {
@@ -170,7 +170,7 @@ func (p *page) noHack() {
 	}
 }
 
-// clean fails the test if the page had problems.
+// clean fails the test if the page reported problems.
 func (p *page) clean() {
 	p.t.Helper()
 	for _, problem := range p.problems() {
@@ -187,27 +187,25 @@ func (p *page) clean() {
 	}
 }
 
-// tolerate says that a part makes requests fail with this text.
+// tolerate allows requests to fail with this text.
 func (p *page) tolerate(text string) { p.tolerated = append(p.tolerated, text) }
 
-// refused says that a part made the server refuse one request with this status,
-// which the browser reports as an error.
+// refused allows one request to fail with this status, which the browser reports as an error.
 func (p *page) refused(status string) { p.refusals = append(p.refusals, status) }
 
-// hack runs if it is taken for HTML.
+// hack is text that runs a script if it is rendered as HTML.
 const hack = `<img/src="x"/onerror=hacked=1>`
 
-// console is the server that all parts of TestConsole share, and the browser
-// that shows it.
+// console is the server that all parts of TestConsole share, and its browser.
 type console struct {
 	*page
 	server *apptest.Server
-	// set are the properties that nodes of the cluster have in common.
+	// set are the common properties of the nodes of the cluster.
 	set []string
 }
 
-// TestConsole drives the console. Its parts share a server and a browser, which
-// take longer to start than most of them run. Each leaves what others need.
+// TestConsole tests the console. Its parts share a server and a browser, because these take longer
+// to start than most parts run. Each part leaves the data that later ones need.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	set := clustered(t)
@@ -249,7 +247,7 @@ func TestConsole(t *testing.T) {
 	c.clean()
 }
 
-// consoleAdminPort uses the console without a port of its own.
+// consoleAdminPort uses the console at the admin port.
 func consoleAdminPort(c *console, t *testing.T) {
 	c.base = c.server.URL(role.Service) + "/console/"
 	c.open("")
@@ -263,7 +261,7 @@ func consoleAdminPort(c *console, t *testing.T) {
 	consoleLogout(c, t)
 }
 
-// consoleLogout ends the session, here and on the server.
+// consoleLogout ends the session, in the browser and on the server.
 func consoleLogout(c *console, t *testing.T) {
 	c.logout()
 	for _, x := range []struct {
@@ -276,8 +274,8 @@ func consoleLogout(c *console, t *testing.T) {
 	}
 }
 
-// consoleUsers creates, finds, changes and deletes a user whose id is no
-// JavaScript number, and keeps the session over reloads.
+// consoleUsers creates, finds, changes and deletes a user whose id is not exact as a JavaScript
+// number, and keeps the session over reloads.
 func consoleUsers(c *console, t *testing.T) {
 	const id = "9007199254740993" // 2^53 + 1
 	c.wait("document.querySelectorAll('tr[data-node]').length === 2")
@@ -304,7 +302,7 @@ func consoleUsers(c *console, t *testing.T) {
 	c.waitText("[data-row]", "Zyxann")
 	c.shoot("console-users")
 	c.noHack()
-	// People are found by name, in the list and from everywhere.
+	// Users are found by name, in the list and in the global search.
 	c.open("users?name=zyx")
 	c.waitText("[data-row]", id)
 	c.waitText("[data-total]", "1 records")

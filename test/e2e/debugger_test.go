@@ -28,7 +28,8 @@ export default class extends AppPlugin {
 }
 `
 
-// startDebugged starts a server in debug mode with a plugin, and returns the port that debuggers attach to and the log.
+// startDebugged starts a server in debug mode with a plugin, and returns the debug port and the
+// log.
 func startDebugged(t *testing.T) (s *apptest.Server, port, log string) {
 	t.Helper()
 	port = strconv.Itoa(need.Port(t))
@@ -41,7 +42,7 @@ func startDebugged(t *testing.T) (s *apptest.Server, port, log string) {
 		"app.plugin.js.debug.inspect-port="+port, "app.logging.file.file-path="+log), port, log
 }
 
-// runDebugger lets a script of the folder debugger debug the plugin of a server.
+// runDebugger runs a script of the folder debugger, which debugs the plugin of a server.
 func runDebugger(t *testing.T, script string) {
 	t.Helper()
 	s, port, log := startDebugged(t)
@@ -54,20 +55,22 @@ func runDebugger(t *testing.T, script string) {
 	}
 }
 
-// TestDebugger lets a debugger that shares no code with the server debug a plugin.
+// TestDebugger debugs a plugin with a debugger that shares no code with the server.
 func TestDebugger(t *testing.T) {
 	t.Parallel()
 	runDebugger(t, "debugger.test.mjs")
 }
 
-// TestDebugAdapterCalls makes the calls that the debug adapter of Visual Studio Code makes.
+// TestDebugAdapterCalls sends the requests that the debug adapter of Visual Studio Code sends.
 func TestDebugAdapterCalls(t *testing.T) {
 	t.Parallel()
 	runDebugger(t, "vscode-calls.mjs")
 }
 
-// TestDebugAdapter lets the debug adapter of Visual Studio Code debug a plugin. APP_TEST_JS_DEBUG is its dapDebugServer.js: the registry of npm
-// does not have it, https://github.com/microsoft/vscode-js-debug does, in its releases and by gulp dapDebugServer.
+// TestDebugAdapter debugs a plugin with the debug adapter of Visual Studio Code. APP_TEST_JS_DEBUG
+// is the path of its dapDebugServer.js, which is not on npm:
+// https://github.com/microsoft/vscode-js-debug has it in its releases, and builds it by gulp
+// dapDebugServer.
 func TestDebugAdapter(t *testing.T) {
 	if os.Getenv("APP_TEST_JS_DEBUG") == "" {
 		t.Skip("APP_TEST_JS_DEBUG names no debug adapter")

@@ -20,13 +20,14 @@ import (
 	"example.org/app/internal/role"
 )
 
-// devTools is the window of Chromium's DevTools, driven as people do: by mouse and keys.
+// devTools is the window of Chromium's DevTools, controlled by mouse and keyboard events.
 type devTools struct {
 	t   *testing.T
 	ctx context.Context
 }
 
-// search defines find(css, text): the places of the visible elements that a selector and a text name, in all shadow trees.
+// search defines find(css, text), which returns the positions of the visible elements that match a
+// selector and a text, in all shadow trees.
 const search = `
 const all = function* (root) {
   for (const e of root.querySelectorAll('*')) {
@@ -55,10 +56,10 @@ func (d *devTools) find(css, text string) []element {
 	return list
 }
 
-// patience is how long the window may take to show something.
+// patience is the time limit for the window to show something.
 const patience = 90 * time.Second
 
-// until looks for an element until it is there, or is gone, and reports whether that came true in time.
+// until waits until an element exists, or does not, and reports whether that happened in time.
 func (d *devTools) until(there bool, css, text string, patience time.Duration) ([]element, bool) {
 	d.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -79,7 +80,8 @@ func (d *devTools) await(css, text string) element {
 	return list[0]
 }
 
-// openFile opens a file by its name. The window does not say from when on it listens to keys, so they are tried again.
+// openFile opens a file by its name. The window does not show when it starts to handle keys, so
+// they are repeated.
 func (d *devTools) openFile(name string) {
 	d.t.Helper()
 	for range 10 {
@@ -94,7 +96,7 @@ func (d *devTools) openFile(name string) {
 	d.fail("files cannot be opened")
 }
 
-// fail ends the test and says what the window shows.
+// fail fails the test with the text of the window.
 func (d *devTools) fail(format string, args ...any) {
 	d.t.Helper()
 	var shown []string
@@ -116,8 +118,8 @@ func (d *devTools) click(e element) {
 	d.do(chromedp.MouseClickXY(e.X, e.Y))
 }
 
-// TestDevTools opens the DevTools of Chromium on a plugin, by the link that the server logs, sees the source, sets a
-// breakpoint and stops there.
+// TestDevTools opens the DevTools of Chromium on a plugin by the link in the server's log, finds
+// the source, sets a breakpoint and stops there.
 func TestDevTools(t *testing.T) {
 	t.Parallel()
 	s, port, log := startDebugged(t)
@@ -164,7 +166,8 @@ func TestDevTools(t *testing.T) {
 
 var debugLink = regexp.MustCompile(`a plugin waits for a debugger.*(devtools://[^"\s]+)`)
 
-// loggedLink is the link to the debugger that a log has. The log is written beside what is logged.
+// loggedLink waits for the link to the debugger in a log, which is written asynchronously, and
+// returns it.
 func loggedLink(t *testing.T, log string) string {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

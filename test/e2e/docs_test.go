@@ -17,8 +17,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestDocumentationPage opens the documentation of the interface, logs in and
-// sends a request from the page, on both roles.
+// TestDocumentationPage opens the API documentation of both roles, logs in and sends a request from
+// the page.
 func TestDocumentationPage(t *testing.T) {
 	t.Parallel()
 	server := apptest.Start(t, role.All)
@@ -94,7 +94,7 @@ func text(t *testing.T, ctx context.Context, css string) string {
 	return s
 }
 
-// watch collects what a page must not do: ask another host, or log an error.
+// watch records what a page must not do: send requests to other hosts, or log errors.
 func watch(ctx context.Context, own ...string) (problems func() []string) {
 	var mu sync.Mutex
 	var list []string

@@ -15,8 +15,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestGeneratedClient makes a client of the admin interface from the document that a server serves, compiles a program
-// against its types and lets it call every operation with composite keys.
+// TestGeneratedClient generates a client of the admin interface from the OpenAPI document of a
+// server, compiles a program against its types and calls every operation with composite keys.
 func TestGeneratedClient(t *testing.T) {
 	t.Parallel()
 	store := "app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")

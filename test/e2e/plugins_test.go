@@ -19,7 +19,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// A terminal is what a program prints.
+// A terminal is the output of a program.
 type terminal struct {
 	mu   sync.Mutex
 	text string
@@ -31,14 +31,14 @@ func (s *terminal) add(line string) {
 	s.text += line + "\n"
 }
 
-// shows reports whether the terminal shows something.
+// shows reports whether the output contains a text.
 func (s *terminal) shows(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Contains(s.text, text)
 }
 
-// wait waits until the terminal shows something, and returns the first group of the expression.
+// wait waits until the output matches an expression, and returns its first group.
 func (s *terminal) wait(t *testing.T, expression string) string {
 	t.Helper()
 	re := regexp.MustCompile(expression)
@@ -55,25 +55,25 @@ func (s *terminal) wait(t *testing.T, expression string) string {
 	}
 }
 
-// TestPluginTutorial runs every command of the first chapter of the documentation of plugins.
+// TestPluginTutorial runs every command of the first chapter of the plugin documentation.
 func TestPluginTutorial(t *testing.T) {
 	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "Five minutes", 12), "my-plugin", "jsconfig.json"))
 }
 
-// TestTypeScriptTutorial does so with the chapter for TypeScript.
+// TestTypeScriptTutorial does the same with the chapter on TypeScript.
 func TestTypeScriptTutorial(t *testing.T) {
 	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "TypeScript and packages", 4), "my-plugin", "tsconfig.json"))
 }
 
-// TestPluginTestsTutorial does so with the chapter about tests.
+// TestPluginTestsTutorial does the same with the chapter on tests.
 func TestPluginTestsTutorial(t *testing.T) {
 	t.Parallel()
 	checkTypes(t, filepath.Join(runTutorial(t, "Tests", 4), "tested", "jsconfig.json"))
 }
 
-// checkTypes runs the compiler of TypeScript on a project.
+// checkTypes runs the TypeScript compiler on a project.
 func checkTypes(t *testing.T, project string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "node", "../../sdk/js/node_modules/typescript/bin/tsc", "--project", project).CombinedOutput()
@@ -82,7 +82,7 @@ func checkTypes(t *testing.T, project string) {
 	}
 }
 
-// TestJavaPluginTutorial does so with the chapter for Java.
+// TestJavaPluginTutorial does the same with the chapter on Java.
 func TestJavaPluginTutorial(t *testing.T) {
 	home, err := exec.CommandContext(t.Context(), "../../scripts/jdk").Output()
 	if err != nil {
@@ -95,7 +95,8 @@ func TestJavaPluginTutorial(t *testing.T) {
 	runTutorial(t, "Five minutes in Java", 11)
 }
 
-// runTutorial runs the commands of a chapter, which are at least so many, and returns the folder in which they ran.
+// runTutorial runs the commands of a chapter and returns the folder in which they ran. A chapter
+// with fewer commands than least fails the test.
 func runTutorial(t *testing.T, title string, least int) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/plugins.md")
@@ -147,7 +148,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// installApp puts the server's program where make build puts it in a folder.
+// installApp copies the server's program to where make build puts it in a folder.
 func installApp(t *testing.T, dir string) {
 	t.Helper()
 	path, err := program()
@@ -193,7 +194,7 @@ func startDev(t *testing.T, dir, line string, screen *terminal) {
 	})
 }
 
-// checkTutorial looks at what a command of the tutorial did.
+// checkTutorial checks the result of a command of the tutorial.
 func checkTutorial(t *testing.T, line, out string, screen *terminal) {
 	t.Helper()
 	want := `"code":1000`
@@ -212,11 +213,11 @@ func checkTutorial(t *testing.T, line, out string, screen *terminal) {
 	case strings.Contains(line, "/prometheus"):
 		want = `plugin="my-plugin"`
 	case strings.Contains(line, "DELETE"):
-		want = "" // There is nothing to say.
+		want = "" // It prints nothing.
 	case strings.HasPrefix(line, "sed ") && strings.HasSuffix(line, ".java"), strings.HasPrefix(line, "mvn ") && !screen.shows("my-plugin is ready"):
-		want = "" // Only what is built is noticed.
+		want = "" // Only the built file is watched.
 	case strings.HasPrefix(line, "sed "), strings.HasPrefix(line, "mvn "):
-		// Until then the version before is called.
+		// Until then, calls go to the previous version.
 		screen.wait(t, `msg="plugin loaded" plugin=my-plugin .*replaced=true`)
 		want = ""
 	case strings.HasPrefix(line, "node "):

@@ -12,7 +12,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestTour runs every command of the README's tour and looks at its answer.
+// TestTour runs every command of the README's tour and checks its response.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")

@@ -22,7 +22,7 @@ import (
 	"example.org/app/internal/role"
 )
 
-// idProvider is an OpenID Connect provider in a process of its own.
+// idProvider is an OpenID Connect provider in its own process.
 type idProvider struct {
 	t      *testing.T
 	issuer string
@@ -32,7 +32,7 @@ type idProvider struct {
 func startProvider(t *testing.T) *idProvider {
 	t.Helper()
 	var problems strings.Builder
-	cmd := exec.CommandContext(context.Background(), "node", "provider.mjs") // Its input ends it.
+	cmd := exec.CommandContext(context.Background(), "node", "provider.mjs") // Closing its input ends it.
 	cmd.Dir, cmd.Stderr = "provider", &problems
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,7 +67,7 @@ func startProvider(t *testing.T) *idProvider {
 	return p
 }
 
-// control changes what the provider knows.
+// control changes the state of the provider.
 func (p *idProvider) control(path string, body any) string {
 	p.t.Helper()
 	data, err := json.Marshal(body)
@@ -86,7 +86,7 @@ func (p *idProvider) control(path string, body any) string {
 	return string(answer)
 }
 
-// claims are those of a good token, with changes; nil removes one.
+// claims returns the claims of a valid token with changes; nil removes a claim.
 func (p *idProvider) claims(changes map[string]any) map[string]any {
 	now := time.Now().Unix()
 	c := map[string]any{"iss": p.issuer, "sub": "robot", "aud": "app", "iat": now, "exp": now + 300, "roles": []string{"operators"}}
@@ -98,13 +98,13 @@ func (p *idProvider) claims(changes map[string]any) map[string]any {
 	return c
 }
 
-// token is signed by the provider's key.
+// token returns a token signed with the provider's key.
 func (p *idProvider) token(changes map[string]any) string {
 	return p.control("sign", p.claims(changes))
 }
 
 const (
-	operatorRole = 101 // It may query users and handle administrators, with rank 5.
+	operatorRole = 101 // It may query users and manage administrators, with rank 5.
 	viewerRole   = 102 // It may query users, with rank 1.
 )
 
@@ -155,7 +155,7 @@ func callAs(t *testing.T, a *apptest.Server, authorization, method, target, body
 	return resp.StatusCode, string(answer)
 }
 
-// wantAs checks the answer to a request with a token.
+// wantAs checks the response to a request with a token.
 func wantAs(t *testing.T, a *apptest.Server, token, method, target, body string, status int, part string) {
 	t.Helper()
 	got, answer := callAs(t, a, "Bearer "+token, method, target, body)
@@ -164,13 +164,13 @@ func wantAs(t *testing.T, a *apptest.Server, token, method, target, body string,
 	}
 }
 
-// register tells the provider where the console is.
+// register registers the address of the console and users at the provider.
 func (p *idProvider) register(a *apptest.Server, users map[string]any) {
 	p.t.Helper()
 	p.control("state", map[string]any{"redirects": []string{a.ConsoleURL() + "-/sign-on/callback"}, "users": users})
 }
 
-// browser keeps cookies and follows redirects, as a browser does.
+// newVisitor returns a client that keeps cookies and follows redirects, as a browser does.
 func newVisitor(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -182,7 +182,7 @@ func newVisitor(t *testing.T) *http.Client {
 	return c
 }
 
-// fetchPage returns the last of the redirected answers.
+// fetchPage follows redirects and returns the last response.
 func fetchPage(t *testing.T, c *http.Client, method, address, form string) (resp *http.Response, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form))
@@ -205,13 +205,13 @@ func fetchPage(t *testing.T, c *http.Client, method, address, form string) (resp
 
 var formAction = regexp.MustCompile(`action="([^"]+)"`)
 
-// signIn goes through the login form of the provider and returns where it ends.
+// signIn submits the login form of the provider and returns the final response.
 func signIn(t *testing.T, a *apptest.Server, c *http.Client, to, user string) (*http.Response, string) {
 	t.Helper()
 	return signInAt(t, a.ConsoleURL(), c, to, user)
 }
 
-// signInAt is signIn for a console at an address.
+// signInAt is like signIn, for a console at an address.
 func signInAt(t *testing.T, console string, c *http.Client, to, user string) (*http.Response, string) {
 	t.Helper()
 	resp, text := fetchPage(t, c, "GET", console+"-/sign-on/begin?to="+url.QueryEscape(to), "")
@@ -222,7 +222,7 @@ func signInAt(t *testing.T, console string, c *http.Client, to, user string) (*h
 	return fetchPage(t, c, "POST", m[1], "password=x&login="+user)
 }
 
-// whoami is what the console knows of the session.
+// whoami returns what the console knows of the session.
 func whoami(t *testing.T, a *apptest.Server, c *http.Client) (session struct {
 	LoginName   string
 	Permissions []string
@@ -238,7 +238,7 @@ func whoami(t *testing.T, a *apptest.Server, c *http.Client) (session struct {
 	return session
 }
 
-// signOn goes from the login page of the console through the form of the provider.
+// signOn clicks from the login page of the console through the form of the provider.
 func signOn(p *page, account string) {
 	p.wait("[...document.querySelectorAll('a')].some(e => e.innerText === 'Sign in with Test Provider' && (e.click(), true))")
 	p.fill("input[name=login]", account)
@@ -247,7 +247,8 @@ func signOn(p *page, account string) {
 	p.wait("document.querySelector('header')")
 }
 
-// TestSignOnInBrowser clicks through the login page of the console and the form of the provider.
+// TestSignOnInBrowser signs in with a browser, through the login page of the console and the form
+// of the provider.
 func TestSignOnInBrowser(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t)
@@ -272,7 +273,7 @@ func TestSignOnInBrowser(t *testing.T) {
 	}
 }
 
-// TestSignOn logs in with the requests that a browser sends.
+// TestSignOn signs in with the requests that a browser sends.
 func TestSignOn(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t)
@@ -323,7 +324,7 @@ func TestSignOn(t *testing.T) {
 		users["ann"] = map[string]any{"name": "Ann", "roles": []string{"viewers"}}
 		provider.register(a, users)
 		signIn(t, a, newVisitor(t), "", "ann")
-		// The account is the same one, and so are the roles of its older session.
+		// The account is the same, and so are the roles of its older session.
 		for range 2 {
 			if s := whoami(t, a, c); len(s.Permissions) != 1 || s.Permissions[0] != "USER_QUERY" {
 				t.Errorf("the session is %+v", s)
@@ -363,7 +364,7 @@ func TestSignOn(t *testing.T) {
 			t.Fatal(resp.Status)
 		}
 		refused(c, "?code=x&state=wrong", "not begun in this browser", 401)
-		// The attempt is over with the first answer, right or wrong.
+		// The first response ends the attempt, valid or not.
 		refused(c, "?code=x&state=wrong", "not begun in this browser", 401)
 	})
 	t.Run("ID tokens that are not the answer to this attempt", func(t *testing.T) {
@@ -376,7 +377,7 @@ func TestSignOn(t *testing.T) {
 			c := newVisitor(t)
 			resp, text := signIn(t, a, c, "", "ann")
 			s := whoami(t, a, c)
-			if name == "none" { // It is signed anew, and nothing else.
+			if name == "none" { // The token is only signed again.
 				if resp.StatusCode != http.StatusOK || s.LoginName == "" {
 					t.Errorf("%s: %s %s", name, resp.Status, text)
 				}
@@ -388,7 +389,8 @@ func TestSignOn(t *testing.T) {
 		}
 	})
 	t.Run("a code of somebody else", func(t *testing.T) {
-		// The attacker's own browser stops before the console, and hands its code to the victim's.
+		// The attacker stops before the redirect to the console, and passes the code to the
+		// victim's browser.
 		stopped := newVisitor(t)
 		var answer *url.URL
 		stopped.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
@@ -451,7 +453,7 @@ func TestSignOn(t *testing.T) {
 	})
 }
 
-// TestSignOnBelowConsole signs in to the console that the admin port serves, and clicks there.
+// TestSignOnBelowConsole signs in to the console on the admin port, and uses it.
 func TestSignOnBelowConsole(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t)
@@ -468,7 +470,7 @@ func TestSignOnBelowConsole(t *testing.T) {
 	if resp, text := fetchPage(t, c, "GET", console+"-/session", ""); resp.StatusCode != http.StatusOK || !strings.Contains(text, ":ann") {
 		t.Errorf("the session is %s %s", resp.Status, text)
 	}
-	// The cookie is of no use outside of the console.
+	// The cookie is only accepted by the console.
 	if resp, text := fetchPage(t, c, "GET", a.URL(role.Service)+"/users?ids=1", ""); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the cookie opens the admin interface: %s %s", resp.Status, text)
 	}
@@ -565,7 +567,7 @@ func TestProviderTokens(t *testing.T) {
 	})
 }
 
-// TestProviderDown starts a server whose provider does not answer.
+// TestProviderDown starts a server whose provider is down.
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t)
@@ -582,7 +584,7 @@ func TestProviderDown(t *testing.T) {
 	}
 }
 
-// TestProviderSlow has a provider that takes longer than it may.
+// TestProviderSlow has a provider that exceeds the time limit.
 func TestProviderSlow(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t)

@@ -11,8 +11,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// TestDocumentationSite finds a property and an operation with the search of
-// the documentation: below the console, below the admin port and from a disk.
+// TestDocumentationSite finds a property and an operation with the search of the documentation: in
+// the console, on the admin port and on disk.
 func TestDocumentationSite(t *testing.T) {
 	t.Parallel()
 	server := apptest.Start(t, role.All)
@@ -40,7 +40,7 @@ func TestDocumentationSite(t *testing.T) {
 			p.wait("location.hash === '#queryUserPage'")
 			p.waitText("h3", "/users/page")
 			p.shoot("documentation-operation")
-			p.fill("#search", "xyzzy plugh") // words of no page
+			p.fill("#search", "xyzzy plugh") // words that are on no page
 			p.waitText("#count", "Nothing found")
 			p.clean()
 		})

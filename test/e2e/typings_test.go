@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestTypings checks the example plugins, and a plugin with mistakes, against the types for authors of plugins.
+// TestTypings checks the example plugins, and a plugin with mistakes, against the types for plugin
+// authors.
 func TestTypings(t *testing.T) {
 	t.Parallel()
 	for _, project := range []string{"test", "../../examples/plugins/js/jsconfig.json"} {
@@ -22,7 +23,7 @@ func TestTypings(t *testing.T) {
 	}
 }
 
-// TestTypingsKnowEverything wants no type that accepts whatever comes.
+// TestTypingsKnowEverything checks that the types never use any.
 func TestTypingsKnowEverything(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../sdk/js/*.d.ts")

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// contextRow is a row of the table of values in contexts: the package and the type of the key.
+// contextRow matches a row of the table of context values: the package and the type of the key.
 var contextRow = regexp.MustCompile("(?m)^\\| `(internal/[a-z/]+)\\.([A-Za-z]+)` \\|")
 
-// contextKeys returns the types of the keys by which a file puts values into contexts: with context.WithValue, or in the Value
-// method of a context of its own.
+// contextKeys returns the types of the keys under which a file puts values into contexts: with
+// context.WithValue, or in the Value method of its own context type.
 func contextKeys(file *ast.File) (keys []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -46,7 +46,8 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// keyType returns the name of the type of a key; "?" if it is not a value of a type of the package, as it should be.
+// keyType returns the name of the type of a key; "?" if the key is not a value of a type of the
+// package, as it should be.
 func keyType(e ast.Expr) string {
 	for {
 		switch inner := e.(type) {
@@ -62,8 +63,8 @@ func keyType(e ast.Expr) string {
 	}
 }
 
-// TestValuesInContexts compares the values that code puts into contexts with the table in docs/architecture.md, which says
-// why each of them is no parameter.
+// TestValuesInContexts compares the values that code puts into contexts with the table in
+// docs/architecture.md, which says why each of them is not a parameter.
 func TestValuesInContexts(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
 	if err != nil {
@@ -99,7 +100,8 @@ func TestValuesInContexts(t *testing.T) {
 	}
 }
 
-// TestContextKeys finds keys in the forms that code has, and others that hide them.
+// TestContextKeys checks that contextKeys finds keys in all forms of the code, and in forms that
+// hide them.
 func TestContextKeys(t *testing.T) {
 	for source, want := range map[string]string{
 		`func f(ctx context.Context) { context.WithValue(ctx, aKey{}, 1) }`:                                 "aKey",

@@ -15,7 +15,8 @@ var (
 	makeTarget = regexp.MustCompile(`(?m)^make ([a-z-]+)`)
 )
 
-// TestWorkedExamples follows the worked examples of CONTRIBUTING.md: what they name must be where they say.
+// TestWorkedExamples checks that the files and names in the worked examples of CONTRIBUTING.md
+// exist.
 func TestWorkedExamples(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package house tests the manners of the source tree itself.
+// Package house checks conventions of the source tree.
 package house
 
 import (
@@ -54,8 +54,8 @@ func TestEveryFileNamesItsLicence(t *testing.T) {
 	})
 }
 
-// TestOtherSourcesNameTheirLicence does the same for what is not Go. Files of others keep their own licence, which lies
-// beside them; what tests read as data and what is built from other sources needs none.
+// TestOtherSourcesNameTheirLicence does the same for other languages. Third-party files keep their
+// own licence, which is next to them; test data and generated files need none.
 func TestOtherSourcesNameTheirLicence(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard",
 		"*.sql", "*.js", "*.mjs", "*.ts", "*.proto", "*.java")
@@ -75,7 +75,7 @@ func TestOtherSourcesNameTheirLicence(t *testing.T) {
 			continue
 		}
 		source, err := os.ReadFile(path)
-		if os.IsNotExist(err) { // It is deleted, and that is not committed yet.
+		if os.IsNotExist(err) { // It is deleted, but the deletion is not committed yet.
 			continue
 		} else if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestOtherSourcesNameTheirLicence(t *testing.T) {
 	}
 }
 
-// TestEveryPackageIsExplained wants one package comment for each package.
+// TestEveryPackageIsExplained checks that each package has exactly one package comment.
 func TestEveryPackageIsExplained(t *testing.T) {
 	comments := map[string]int{}
 	walk(t, func(path string, source []byte) {
@@ -116,7 +116,8 @@ func TestFilesAreOneNoun(t *testing.T) {
 	})
 }
 
-// TestProtocolTables wants the tables of docs/protocol.md to agree with proto/ and the status codes.
+// TestProtocolTables checks that the tables of docs/protocol.md agree with proto/ and the status
+// codes.
 func TestProtocolTables(t *testing.T) {
 	sections, err := protocol.Tables(root)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 
 var reading = regexp.MustCompile(`(?s)Read in this order: (.*?)\.\s+Search for\s+(.*?)\.\n`)
 
-// TestJourneysAreShort follows the journeys of docs/architecture.md: each names at most 15 files, which exist, and the
-// names to search for, which stand in one of them.
+// TestJourneysAreShort checks the journeys of docs/architecture.md: each names at most 15 files,
+// which exist, and names to search for, which occur in one of them.
 func TestJourneysAreShort(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
 	if err != nil {

@@ -20,7 +20,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.*?)[ #]*$`)
 )
 
-// TestLinksInDocuments follows every link from a Markdown file of the tree to another file of it, and to a heading there.
+// TestLinksInDocuments checks every link from a Markdown file of the tree to another file, or to a
+// heading of one.
 func TestLinksInDocuments(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "*.md")
 	command.Dir = root
@@ -38,7 +39,7 @@ func TestLinksInDocuments(t *testing.T) {
 	for name := range bytes.SplitSeq(bytes.Trim(list, "\x00"), []byte{0}) {
 		path := filepath.Join(root, string(name))
 		text, err := os.ReadFile(path)
-		if os.IsNotExist(err) { // It is deleted, and that is not committed yet.
+		if os.IsNotExist(err) { // It is deleted, but the deletion is not committed yet.
 			continue
 		} else if err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestLinksInDocuments(t *testing.T) {
 	}
 }
 
-// anchorsOf returns the names by which links find the headings of a Markdown file.
+// anchorsOf returns the anchors of the headings of a Markdown file.
 func anchorsOf(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -15,7 +15,8 @@ import (
 
 var requirement = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) v\S+( // indirect)?$`)
 
-// TestDirectRequirements wants go.mod to mark as direct what the tree imports, and nothing else.
+// TestDirectRequirements checks that go.mod marks as direct exactly the modules that the tree
+// imports.
 func TestDirectRequirements(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -35,7 +36,7 @@ func TestDirectRequirements(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The module with the longest path has the package.
+			// The module with the longest matching path provides the package.
 			for name := imported; name != ""; name = name[:max(0, strings.LastIndex(name, "/"))] {
 				if _, required := indirect[name]; required {
 					used[name] = true

@@ -19,17 +19,17 @@ import (
 
 const module = "example.org/app/"
 
-// A room is a directory of the list in docs/architecture.md.
+// A room is an entry of the list of directories in docs/architecture.md.
 type room struct {
-	// line is its position: a package imports only what has a greater one.
+	// line is its position: a package may only import packages with a greater one.
 	line int
-	// not are the prefixes of packages that it must not import although they are below it.
+	// not are the prefixes of packages that it must not import although they come later.
 	not []string
-	// only are the rooms with which those that may import it begin; none means all.
+	// only are the prefixes of the rooms that may import it; empty means all.
 	only []string
 }
 
-// readRooms reads the list of rooms: the first fenced block of the document.
+// readRooms parses the list of rooms: the first fenced block of the document.
 func readRooms(document string) (map[string]room, error) {
 	block := fence.FindString(document)
 	rooms := map[string]room{}
@@ -74,7 +74,7 @@ func readRooms(document string) (map[string]room, error) {
 
 var braces = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// expand writes out the alternatives in braces.
+// expand expands the alternatives in braces.
 func expand(name string) (all []string) {
 	at := braces.FindStringSubmatchIndex(name)
 	if at == nil {
@@ -86,7 +86,7 @@ func expand(name string) (all []string) {
 	return all
 }
 
-// forTests reports whether only tests import a package.
+// forTests reports whether only tests may import a package.
 func forTests(dir string) bool {
 	return strings.HasSuffix(path.Base(dir), "test") || strings.HasPrefix(dir, "test/") || strings.HasPrefix(dir, "examples/") || dir == "bench"
 }
@@ -123,7 +123,8 @@ func checkImport(rooms map[string]room, from string, test bool, imported string)
 	return ""
 }
 
-// TestImportsPointDown compares the imports of every file with the list of rooms in docs/architecture.md.
+// TestImportsPointDown compares the imports of every file with the list of rooms in
+// docs/architecture.md.
 func TestImportsPointDown(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
 	if err != nil {
@@ -169,7 +170,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// TestCheckImport tries the rules on a small list.
+// TestCheckImport checks the rules on a small list.
 func TestCheckImport(t *testing.T) {
 	rooms, err := readRooms("# Rooms\n\n```\ncmd/            the command\nroles/{a,b}/    the roles | not secrets net/http\nsecrets/        keys | only cmd low\nlow/lowtest/    a suite\nlow/            at the bottom\n```\n")
 	if err != nil {

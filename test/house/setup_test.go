@@ -10,13 +10,14 @@ import (
 	"testing"
 )
 
-// TestDownloadedJDKIsChecked offers another archive than the pinned one to the set-up: nothing of it may stay.
+// TestDownloadedJDKIsChecked gives the set-up another archive than the pinned one: nothing of it
+// may be installed.
 func TestDownloadedJDKIsChecked(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("set-up would install curl: ", err)
 	}
 	dir := t.TempDir()
-	// A package manager that has no JDK, as that of Debian 12.
+	// A package manager without a JDK, as that of Debian 12.
 	for _, name := range []string{"apt-get", "apt-cache", "brew", "sudo"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
 			t.Fatal(err)

@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// maxMethods and maxFiles bound the methods of a type and the files that they are in: one that has more is several nouns under one name.
+// maxMethods and maxFiles limit the methods of a type and the files that contain them: a type with
+// more has several responsibilities.
 const maxMethods, maxFiles = 50, 10
 
-// TestTypesAreSmall bounds the methods of a type and the files that they are in. Generated code and tests do not count.
+// TestTypesAreSmall checks these limits. Generated code and tests do not count.
 func TestTypesAreSmall(t *testing.T) {
 	methods, files := map[string]int{}, map[string]map[string]bool{}
 	walk(t, func(file string, source []byte) {

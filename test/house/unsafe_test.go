@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestUnsafe allows unsafe in the binding of the JavaScript engine only, which hands memory to C that was translated to
-// Go, and in generated code.
+// TestUnsafe allows unsafe only in generated code and in the binding of the JavaScript engine,
+// which passes memory to C code that was translated to Go.
 func TestUnsafe(t *testing.T) {
 	binding := filepath.Join(root, "internal/plugin/js/engine")
 	used := false

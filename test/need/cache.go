@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Cache returns the folder for what is made once and used by many runs of the tests, that of scripts/cache; "" if there is
-// none.
+// Cache returns the folder for files that several runs of the tests share, as scripts/cache prints
+// it; "" if there is none.
 func Cache() string {
 	if dir := os.Getenv("APP_CACHE"); dir != "" {
 		return dir

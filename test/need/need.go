@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package need decides what becomes of a test whose programs are missing on this machine. It is for tests only.
+// Package need skips or fails tests whose programs are missing on this machine. It is for tests
+// only.
 package need
 
 import (
@@ -10,11 +11,11 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that lists what must not be missing, separated by commas.
+// Variable is the environment variable with the required programs, separated by commas.
 const Variable = "APP_TEST_REQUIRE"
 
-// Skip skips the test because something is missing, or fails it if APP_TEST_REQUIRE names what is missing. The name is
-// the one that make test shows in its last lines.
+// Skip skips the test because something is missing, or fails it if APP_TEST_REQUIRE names what is
+// missing. make test prints the name in its last lines.
 func Skip(t testing.TB, name string, reason any) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv(Variable), ","), name) {
@@ -23,7 +24,7 @@ func Skip(t testing.TB, name string, reason any) {
 	t.Skipf("without %s: %v", name, reason)
 }
 
-// Time skips a test that takes seconds in the inner loop, make test-quick, which wants none of that.
+// Time skips a test that takes seconds if make test-quick runs.
 func Time(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

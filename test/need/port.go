@@ -10,18 +10,19 @@ import (
 	"testing"
 )
 
-// firstPort and lastPort bound the ports that Port returns. They are below those that Linux and macOS give to connections and to
-// whoever asks for any port, so that none of these takes a port before a test has used it, or while its server is restarted.
+// firstPort and lastPort bound the ports that Port returns. They are below the ephemeral ports of
+// Linux and macOS, so that no other connection or listener takes a port before a test uses it, or
+// while its server restarts.
 const firstPort, lastPort = 20_000, 29_999
 
-// ports are those that were returned, which are not returned again.
+// ports are the ports that were returned; they are not returned again.
 var ports struct {
 	mu    sync.Mutex
 	taken map[int]bool
 }
 
-// Port returns a port of the loopback interface that nobody listens at, for a server that must know its port before it starts or
-// keep it.
+// Port returns an unused port of the loopback interface, for a server that must know its port
+// before it starts, or keep it over restarts.
 func Port(t testing.TB) int {
 	t.Helper()
 	ports.mu.Lock()

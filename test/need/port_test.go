@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPort listens at many ports, none of which is one that somebody else may be given.
+// TestPort listens on many ports, none of which is ephemeral.
 func TestPort(t *testing.T) {
 	for range 50 {
 		port := Port(t)

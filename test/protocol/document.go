@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Update replaces generated sections of a document. It returns what the document should be; the file is not written.
+// Update replaces generated sections of a document and returns the result. It does not write the
+// file.
 func Update(document string, sections map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		begin, end := fmt.Sprintf("<!-- generated: %s -->\n", name), fmt.Sprintf("<!-- end: %s -->\n", name)
@@ -24,7 +25,8 @@ func Update(document string, sections map[string]string) (string, error) {
 	return document, nil
 }
 
-// Check returns an error if a section of a file is not as it should be. With write it writes the file instead.
+// Check returns an error if a section of a file is out of date. With write it updates the file
+// instead.
 func Check(path string, sections map[string]string, write bool) error {
 	have, err := os.ReadFile(path)
 	if err != nil {
@@ -49,7 +51,7 @@ func Check(path string, sections map[string]string, write bool) error {
 	return nil
 }
 
-// zip goes through two sequences until one of them ends.
+// zip iterates over two sequences until one of them ends.
 func zip(x, y func(func(string) bool)) func(func(string, string) bool) {
 	return func(yield func(string, string) bool) {
 		rest := slices.Collect(y)

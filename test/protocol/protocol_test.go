@@ -28,7 +28,7 @@ import (
 
 const document = "../../docs/protocol.md"
 
-// A speaker is a client that knows nothing but the frames of TCP. It notes what is said.
+// A speaker is a client that only knows the frames of TCP. It records the conversation.
 type speaker struct {
 	t      *testing.T
 	name   string
@@ -47,7 +47,7 @@ func newSpeaker(t *testing.T, name, address string, notes *strings.Builder) *spe
 	return &speaker{t, name, conn, bufio.NewReader(conn), notes}
 }
 
-// send sends a request and notes it.
+// send sends a request and records it.
 func (s *speaker) send(title string, r *wire.AppRequest) {
 	s.t.Helper()
 	var payload []byte
@@ -64,7 +64,7 @@ func (s *speaker) send(title string, r *wire.AppRequest) {
 	s.note(title, s.name+" → server", payload, r)
 }
 
-// receive reads a payload, notes it with the changing values replaced, and returns it.
+// receive reads a payload, records it with the varying values replaced, and returns it.
 func (s *speaker) receive(title string) *wire.AppNotification {
 	s.t.Helper()
 	if err := s.conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
@@ -82,7 +82,8 @@ func (s *speaker) receive(title string) *wire.AppNotification {
 	if err := proto.Unmarshal(payload, n); err != nil {
 		s.t.Fatal(err)
 	}
-	// The bytes in the document must be those of the server, so encoding again must change nothing.
+	// The bytes in the document must be those of the server, so encoding again must not change
+	// them.
 	if again, err := wire.MarshalOptions.Marshal(n); err != nil || !bytes.Equal(again, payload) {
 		s.t.Errorf("%s: the server sent % x, which is encoded again as % x (%v)", title, payload, again, err)
 	}
@@ -96,7 +97,7 @@ func (s *speaker) receive(title string) *wire.AppNotification {
 	return n
 }
 
-// The values in the document instead of those that differ from run to run.
+// The constants replace values that differ between runs.
 const (
 	someTime    = 1767225600000 // 2026-01-01T00:00:00Z
 	someMessage = 1234567890123456789
@@ -104,11 +105,11 @@ const (
 	someReason  = "groupId or recipientId is required"
 )
 
-// steady replaces what differs from run to run.
+// steady replaces values that differ between runs.
 func steady(n *wire.AppNotification) {
 	n.Timestamp = someTime
 	if n.GetReason() != "" {
-		n.Reason = proto.String(someReason) // The text is for people and may change.
+		n.Reason = proto.String(someReason) // The text is not part of the protocol and may change.
 	}
 	switch data := n.GetData().GetKind().(type) {
 	case *wire.AppNotification_Data_Long:
@@ -136,7 +137,7 @@ func (s *speaker) note(title, direction string, payload []byte, m proto.Message)
 	if m == nil || !m.ProtoReflect().IsValid() {
 		return
 	}
-	// protojson varies its white space on purpose.
+	// protojson varies its white space intentionally.
 	loose, err := protojson.Marshal(m)
 	if err != nil {
 		s.t.Fatal(err)
@@ -148,7 +149,7 @@ func (s *speaker) note(title, direction string, payload []byte, m proto.Message)
 	fmt.Fprintf(s.notes, "```json\n%s\n```\n\n", tight.Bytes())
 }
 
-// TestGoldenConversation lets two clients talk and compares what was said with the document.
+// TestGoldenConversation compares a conversation of two clients with the document.
 func TestGoldenConversation(t *testing.T) {
 	s := apptest.Start(t, role.All, "app.gateway.service-discovery.identity=gateway-1")
 	for id, name := range map[int]string{1: "Ann", 2: "Bob"} {
@@ -204,7 +205,7 @@ func wantCode(t *testing.T, n *wire.AppNotification, code int32) {
 	}
 }
 
-// TestGoldenTables compares the tables of the document with what they are generated from.
+// TestGoldenTables compares the tables of the document with their sources.
 func TestGoldenTables(t *testing.T) {
 	sections, err := Tables("../..")
 	if err != nil {
@@ -240,7 +241,7 @@ func TestCloseStatusesAreComplete(t *testing.T) {
 	}
 }
 
-// TestStaleDocument expects that a change of what tables are generated from is noticed.
+// TestStaleDocument checks that outdated tables are detected.
 func TestStaleDocument(t *testing.T) {
 	path := t.TempDir() + "/doc.md"
 	if err := os.WriteFile(path, []byte("a\n<!-- generated: x -->\n\nold\n\n<!-- end: x -->\nb\n"), 0o600); err != nil {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protocol writes the generated parts of docs/protocol.md: the tables of requests, messages, enums and codes come
-// from proto/ and internal/apierr/codes.json, the conversation from a running server.
+// Package protocol writes the generated parts of docs/protocol.md: the tables of requests,
+// messages, enums and codes from proto/ and internal/apierr/codes.json, the conversation from a
+// running server.
 package protocol
 
 import (
@@ -20,7 +21,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Tables returns the generated sections that need no server, by the name of their markers. root is the top of the tree.
+// Tables returns the generated sections that need no server, by the name of their markers. root is
+// the root of the tree.
 func Tables(root string) (map[string]string, error) {
 	files, err := compile(filepath.Join(root, "proto"))
 	if err != nil {
@@ -57,7 +59,7 @@ func compile(dir string) (linker.Files, error) {
 	return files, nil
 }
 
-// comment returns the comment before a declaration as one line, without the name that it begins with.
+// comment returns the comment of a declaration as one line, without the name that it begins with.
 func comment(d protoreflect.Descriptor) string {
 	text := strings.Join(strings.Fields(d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments), " ")
 	return strings.ReplaceAll(text, "|", `\|`)
@@ -81,12 +83,12 @@ func requestTable(files linker.Files) string {
 	return b.String()
 }
 
-// anchor is the fragment by which the heading of a message can be linked to.
+// anchor returns the anchor of the heading of a message.
 func anchor(m protoreflect.Descriptor) string {
 	return strings.ToLower(strings.ReplaceAll(shortName(m), ".", ""))
 }
 
-// shortName is the name without the package.
+// shortName returns the name without the package.
 func shortName(d protoreflect.Descriptor) string {
 	return strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+".")
 }
@@ -205,7 +207,7 @@ func codeTable(codes []code) string {
 	return b.String()
 }
 
-// advice for single codes. Other codes get the advice of their kind.
+// advice for individual codes. Other codes get the advice of their kind.
 var advice = map[int]string{
 	1000: "continue",
 	1001: "treat it as success without data",
@@ -232,7 +234,8 @@ var advice = map[int]string{
 	8000: "hide meetings",
 }
 
-// adviceFor returns what a client does about a code; empty is for codes that only administrators see.
+// adviceFor returns what a client should do about a code; "" for codes that only administrators
+// see.
 func adviceFor(c code) string {
 	switch text := advice[c.Code]; {
 	case text != "":
@@ -254,14 +257,14 @@ func adviceFor(c code) string {
 	}
 }
 
-// A CloseStatus is why a server ended a session.
+// A CloseStatus is the reason why a server closed a session.
 type CloseStatus struct {
 	Status        int
 	Name          string
 	When, Clients string
 }
 
-// CloseStatuses are all of them. A test compares them with package wire.
+// CloseStatuses are all close statuses. A test compares them with package wire.
 var CloseStatuses = []CloseStatus{
 	{100, "ILLEGAL_REQUEST", "a frame was too large or malformed", "correct its encoding; repeated mistakes block the address"},
 	{110, "HEARTBEAT_TIMEOUT", "nothing was received for `app.gateway.session.close-idle-session-after-seconds` (180)", "reconnect; send heartbeats more often"},

@@ -17,14 +17,14 @@ const (
 	android = wire.DeviceType_ANDROID
 )
 
-// pair logs a user in twice, at different gateways if there are several.
+// pair logs a user in on two devices, at different gateways if there are several.
 func (s *stage) pair(userID int64) (there, here *chat.Tester) {
 	s.Helper()
 	return s.login(s.first(), userID, desktop), s.login(s.last(), userID, android)
 }
 
-// goodbye wants both sessions closed.
-func goodbye(status wire.CloseStatus, clients ...*chat.Tester) {
+// closed expects that the server closes the sessions of clients with a status.
+func closed(status wire.CloseStatus, clients ...*chat.Tester) {
 	for _, c := range clients {
 		c.Closed(status)
 		c.Gone()
@@ -35,7 +35,7 @@ func userDeactivated(s *stage) {
 	id := s.user()
 	a, b := s.pair(id)
 	s.ask(http.MethodPut, fmt.Sprintf("%s/users?ids=%d", s.Service, id), `{"isActive":false}`)
-	goodbye(wire.ClosedUserDeletedInactive, a, b)
+	closed(wire.ClosedUserDeletedInactive, a, b)
 	if code := s.loginCode(s.first(), id); code != int32(apierr.LoggingInUserNotActive) {
 		s.Errorf("the login of an inactive user was answered with %d", code)
 	}
@@ -47,7 +47,7 @@ func userDeleted(s *stage) {
 	id := s.user()
 	a, b := s.pair(id)
 	s.ask(http.MethodDelete, fmt.Sprintf("%s/users?ids=%d", s.Service, id), "")
-	goodbye(wire.ClosedUserDeletedInactive, a, b)
+	closed(wire.ClosedUserDeletedInactive, a, b)
 	if code := s.loginCode(s.first(), id); code != int32(apierr.LoggingInUserNotActive) {
 		s.Errorf("the login of a deleted user was answered with %d", code)
 	}
@@ -58,8 +58,8 @@ func userBlocked(s *stage) {
 	a, b := s.pair(id)
 	bystander := s.login(s.first(), other, desktop)
 	s.ask(http.MethodPost, s.Service+"/blocked-clients/users", fmt.Sprintf(`{"ids":[%d],"blockDurationMillis":3600000}`, id))
-	goodbye(wire.ClosedUserBlocked, a, b)
-	// Who is blocked hears nothing more, as soon as the gateway has heard of it.
+	closed(wire.ClosedUserBlocked, a, b)
+	// Once the gateway knows of the block, it closes connections of the user without a response.
 	password := secret
 	s.eventually("the user is kept out", func() bool {
 		c := chat.Connect(s, s.last().WebSocket)
@@ -81,7 +81,7 @@ func addressBlocked(s *stage) {
 	id, other := s.user(), s.user()
 	blocked, bystander := s.loginFrom(ip, id), s.loginFrom(near, other)
 	s.ask(http.MethodPost, s.Service+"/blocked-clients/ips", fmt.Sprintf(`{"ids":[%q],"blockDurationMillis":3600000}`, ip))
-	goodbye(wire.ClosedUserBlocked, blocked)
+	closed(wire.ClosedUserBlocked, blocked)
 	bystander.Beat()
 	dial := func() error {
 		c, err := chat.Dial(s.Context(), s.first().WebSocket, from(ip))
@@ -100,34 +100,35 @@ func sessionsDeleted(s *stage) {
 	a, b := s.pair(id)
 	bystander := s.login(s.first(), other, desktop)
 	s.ask(http.MethodDelete, fmt.Sprintf("%s/sessions?ids=%d", s.first().Admin, id), "")
-	goodbye(wire.ClosedByAdmin, a)
+	closed(wire.ClosedByAdmin, a)
 	if len(s.Gateways) > 1 {
-		b.Beat() // It is elsewhere.
+		b.Beat() // It is at another gateway.
 		s.ask(http.MethodDelete, fmt.Sprintf("%s/sessions?ids=%d", s.last().Admin, id), "")
 	}
-	goodbye(wire.ClosedByAdmin, b)
+	closed(wire.ClosedByAdmin, b)
 	bystander.Beat()
 	const ip = "198.51.100.9"
 	c := s.loginFrom(ip, id)
 	s.ask(http.MethodDelete, s.first().Admin+"/sessions?ips="+ip, "")
-	goodbye(wire.ClosedByAdmin, c)
+	closed(wire.ClosedByAdmin, c)
 	bystander.Beat()
-	s.login(s.first(), id, desktop) // Nobody is kept out.
+	s.login(s.first(), id, desktop) // The user may log in again.
 }
 
-// ownDevicesOffline lets a user close sessions of their own: first another one, then all.
+// ownDevicesOffline closes sessions by a request of their user: first another session, then all.
 func ownDevicesOffline(s *stage) {
 	id := s.user()
 	a, b := s.pair(id)
 	offline := &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_OFFLINE, DeviceTypes: []wire.DeviceType{desktop}}
 	b.WantCode(offline, int32(apierr.OK))
-	goodbye(wire.ClosedByOtherDevice, a)
+	closed(wire.ClosedByOtherDevice, a)
 	b.Beat()
 	a = s.login(s.first(), id, desktop)
-	// The requester's own session is closed before the answer can come. If it comes, it says that all went well.
+	// The session of the request may be closed before the response arrives. If there is a response, it is
+	// a success.
 	response, err := b.Do(s.Context(), &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_OFFLINE})
 	if err == nil && response.GetCode() != int32(apierr.OK) || err != nil && !errors.Is(err, chat.ErrClosed) {
 		s.Errorf("the request was answered with %v, %v", response, err)
 	}
-	goodbye(wire.ClosedByOtherDevice, a, b)
+	closed(wire.ClosedByOtherDevice, a, b)
 }

@@ -15,7 +15,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// session returns what an administrator sees of the only session of a user, or nil.
+// session returns the only session of a user as administrators see it, or nil.
 func (s *stage) session(userID int64) *adminSession {
 	var list []struct{ Sessions []adminSession }
 	s.data(fmt.Sprintf("/users/online-infos/sessions?ids=%d", userID), &list)
@@ -30,7 +30,7 @@ type adminSession struct {
 	LoginDate, LastHeartbeatRequestDate time.Time
 }
 
-// heartbeatIntervals changes how often clients are asked for heartbeats, and how often others see one.
+// heartbeatIntervals changes how often clients must send heartbeats, and how often others see one.
 func heartbeatIntervals(s *stage) {
 	id := s.user()
 	told := func(at Gateway) int32 {
@@ -64,7 +64,7 @@ func heartbeatIntervals(s *stage) {
 		if session != nil {
 			login = session.LoginDate
 		}
-		// Dates count whole milliseconds.
+		// Dates have millisecond resolution.
 		return session != nil && time.Since(login) > 2*time.Millisecond
 	})
 	seen := func() time.Time {
@@ -93,7 +93,7 @@ func heartbeatIntervals(s *stage) {
 	c.Close()
 }
 
-// deviceDetailsExpire keeps a detail, and lets it expire.
+// deviceDetailsExpire stores a detail and waits until it expires.
 func deviceDetailsExpire(s *stage) {
 	id := s.user()
 	s.set(`{"gateway":{"session":{"deviceDetails":{"items":[{"fieldName":"token","redisFieldName":"push"}]}}}}`)
@@ -117,7 +117,7 @@ func deviceDetailsExpire(s *stage) {
 	s.set(`{"gateway":{"session":{"deviceDetails":{"expireAfterSeconds":2592000,"items":[]}}}}`)
 }
 
-// logged returns the lines about requests of a user in the log of a node.
+// logged returns the log lines of a node about requests of a user.
 func (s *stage) logged(node, role string, userID int64) (found []loggedRequest) {
 	var paths struct{ Data []string }
 	if err := json.Unmarshal([]byte(s.ask(http.MethodGet, node+"/logs/paths", "")), &paths); err != nil {
@@ -130,7 +130,7 @@ func (s *stage) logged(node, role string, userID int64) (found []loggedRequest) 
 		for line := range strings.Lines(s.ask(http.MethodGet, node+"/logs?path="+url.QueryEscape(path), "")) {
 			var r loggedRequest
 			if !strings.HasSuffix(line, "\n") {
-				continue // It is being written.
+				continue // The line is being written.
 			}
 			if err := json.Unmarshal([]byte(line), &r); err != nil {
 				s.Fatalf("%v in %s", err, line)
@@ -151,7 +151,7 @@ type loggedRequest struct {
 	Millis                     float64
 }
 
-// requestsLogged changes which requests are logged, and reads the logs over the admin interface.
+// requestsLogged changes which requests are logged, and reads the logs through the admin interface.
 func requestsLogged(s *stage) {
 	id := s.user()
 	c := s.login(s.first(), id, desktop)
@@ -197,7 +197,8 @@ func requestsLogged(s *stage) {
 		}
 		return count(s.first().Admin, "gateway", "QUERY_USER_PROFILES") > 0 && heartbeats > 0
 	})
-	// The kind that is excluded by now is not logged any more: the query behind it on the connection is.
+	// The kind that is now excluded is no longer logged, but the query behind it on the connection
+	// is.
 	before := count(s.first().Admin, "gateway", "UPDATE_USER_ONLINE_STATUS")
 	queries := count(s.first().Admin, "gateway", "QUERY_USER_PROFILES")
 	update()
@@ -208,7 +209,7 @@ func requestsLogged(s *stage) {
 	if after := count(s.first().Admin, "gateway", "UPDATE_USER_ONLINE_STATUS"); after != before {
 		s.Errorf("%d requests were logged that are excluded", after-before)
 	}
-	// A login that is refused is a request too.
+	// A refused login is a request, too.
 	s.eventually("a refused login is logged", func() bool {
 		if code := s.loginCodeWith(s.first(), id, "wrong"); code == int32(apierr.OK) {
 			s.Fatal("a wrong password was taken")

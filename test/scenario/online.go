@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// sessionsOf is what an administrator sees of a user.
+// sessionsOf is the sessions of a user as administrators see them.
 type sessionsOf struct {
 	UserID   int64
 	Status   string
@@ -34,7 +34,7 @@ func onlineInfos(s *stage) {
 		return n
 	}
 	id := s.user()
-	// What former scenarios left goes away in its own time.
+	// Sessions of earlier scenarios end by themselves.
 	s.eventually("nobody is online", func() bool { return count().Total == 0 })
 	a, b := s.pair(id)
 	infos := [2]*wire.UserSession{a.SessionInfo(), b.SessionInfo()}
@@ -72,10 +72,10 @@ func onlineInfos(s *stage) {
 	}
 	s.eventually("the administrator sees the status", func() bool { list := status(); return len(list) == 1 && list[0].UserStatus == "AWAY" })
 	s.ask(http.MethodPut, fmt.Sprintf("%s/users/online-infos/statuses?ids=%d&deviceTypes=ANDROID", s.Service, id), `{"onlineStatus":"OFFLINE"}`)
-	goodbye(wire.ClosedByAdmin, b)
+	closed(wire.ClosedByAdmin, b)
 	s.eventually("one session is left", func() bool { list := status(); return len(list) == 1 && len(list[0].DeviceTypeToSessionInfo) == 1 })
 	s.ask(http.MethodPut, fmt.Sprintf("%s/users/online-infos/statuses?ids=%d", s.Service, id), `{"onlineStatus":"OFFLINE"}`)
-	goodbye(wire.ClosedByAdmin, a)
+	closed(wire.ClosedByAdmin, a)
 	s.eventually("the user is offline", func() bool { list := status(); return len(list) == 1 && list[0].UserStatus == "OFFLINE" })
 }
 
@@ -84,7 +84,7 @@ func positions(s *stage) {
 	a, b, c := s.login(s.first(), here, desktop), s.login(s.last(), near, desktop), s.login(s.last(), far, desktop)
 	b.Request(&wire.UpdateUserLocationRequest{Latitude: 52.501, Longitude: 13.4})
 	c.Request(&wire.UpdateUserLocationRequest{Latitude: 40, Longitude: 13.4})
-	// Other nodes hear of positions a little later.
+	// Other nodes receive positions a little later.
 	s.eventually("the neighbour is found", func() bool {
 		n := a.Response(&wire.QueryNearbyUsersRequest{Latitude: 52.5, Longitude: 13.4, WithDistance: proto.Bool(true)})
 		found := n.GetData().GetNearbyUsers().GetNearbyUsers()

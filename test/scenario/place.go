@@ -16,38 +16,41 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// patience bounds every wait. It is long because the race detector makes everything slow.
+// patience limits every wait. It is long because the race detector makes everything slow.
 const patience = 60 * time.Second
 
-// A Place is a running server. Its administrator is app, with the password app, its users prove who they are by
-// passwords, and no limit of requests gets into the way.
+// A Place is a running server. Its administrator is app, with the password app, its users log in
+// with passwords, and it has no rate limit.
 type Place struct {
-	// Service is the admin interface of the only service, so that what one client causes has one order.
+	// Service is the admin interface of the only service, so that the effects of one client have
+	// one order.
 	Service  string
 	Gateways []Gateway
-	// users is how many users there are.
+	// users is the number of users.
 	users atomic.Int64
 }
 
-// A Gateway is where clients connect.
+// A Gateway is a gateway of the server.
 type Gateway struct {
-	// Node is its id in the cluster, Admin its admin interface, WebSocket where clients connect.
+	// Node is its id in the cluster, Admin the URL of its admin interface, WebSocket the URL for
+	// clients.
 	Node, Admin, WebSocket string
 }
 
-// stage is a place in the hands of one test.
+// stage is a place that one test uses.
 type stage struct {
 	*Place
 	testing.TB
 }
 
-// first and last are gateways, which are different ones if there are several.
+// first and last are gateways; different ones if there are several.
 func (s *stage) first() Gateway { return s.Gateways[0] }
 func (s *stage) last() Gateway  { return s.Gateways[len(s.Gateways)-1] }
 
 var httpClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// ask sends a request of an administrator and returns the data of the answer, which must be success.
+// ask sends a request of an administrator, which must succeed, and returns the data of the
+// response.
 func (s *stage) ask(method, url, body string) string {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
@@ -70,7 +73,7 @@ func (s *stage) ask(method, url, body string) string {
 	return string(answer)
 }
 
-// data is ask with the data read into a value.
+// data is like ask, and decodes the data.
 func (s *stage) data(path string, into any) {
 	s.Helper()
 	envelope := struct {
@@ -89,7 +92,7 @@ func (s *stage) set(settings string) {
 	s.ask(http.MethodPut, s.Service+"/cluster/settings", settings)
 }
 
-// user registers a user with the password secret.
+// user creates a user with the password secret.
 func (s *stage) user() int64 {
 	s.Helper()
 	id := s.users.Add(1)
@@ -99,13 +102,13 @@ func (s *stage) user() int64 {
 
 const secret = "secret"
 
-// login opens a session of a user.
+// login logs a user in.
 func (s *stage) login(at Gateway, userID int64, device wire.DeviceType) *chat.Tester {
 	s.Helper()
 	return chat.LogIn(s, at.WebSocket, userID, chat.WithPassword(secret), chat.With(device))
 }
 
-// loginFrom opens a session of a user whose proxy says that the client has an address.
+// loginFrom logs a user in from an address, which a proxy header names.
 func (s *stage) loginFrom(ip string, userID int64) *chat.Tester {
 	s.Helper()
 	c := chat.Connect(s, s.first().WebSocket, from(ip))
@@ -113,19 +116,19 @@ func (s *stage) loginFrom(ip string, userID int64) *chat.Tester {
 	return c
 }
 
-// loginCode tries to open a session of a user, and closes it at once.
+// loginCode tries to log a user in, closes the session at once and returns the code.
 func (s *stage) loginCode(at Gateway, userID int64) int32 {
 	s.Helper()
 	return s.loginCodeWith(at, userID, secret)
 }
 
-// loginCodeFrom is loginCode from an address.
+// loginCodeFrom is like loginCode, from an address.
 func (s *stage) loginCodeFrom(ip string, at Gateway, userID int64) int32 {
 	s.Helper()
 	return s.loginCodeWith(at, userID, secret, from(ip))
 }
 
-// loginCodeWith is loginCode with a password.
+// loginCodeWith is like loginCode, with a password.
 func (s *stage) loginCodeWith(at Gateway, userID int64, password string, options ...chat.Options) int32 {
 	s.Helper()
 	c := chat.Connect(s, at.WebSocket, options...)
@@ -133,7 +136,7 @@ func (s *stage) loginCodeWith(at Gateway, userID int64, password string, options
 	return c.Response(&wire.CreateSessionRequest{Version: wire.Version, UserId: userID, Password: &password}).GetCode()
 }
 
-// from makes a client one of an address, as if it came through a proxy.
+// from returns the options of a client with an address, as if it came through a proxy.
 func from(ip string) chat.Options {
 	return chat.Options{Header: http.Header{"X-Forwarded-For": {ip}}}
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scenario is what clients and administrators experience of a running server together. It does not start one:
-// the same scenarios hold however the roles are spread over processes.
+// Package scenario tests how clients and administrators see a running server. It does not start
+// one: the same scenarios apply however the roles are distributed over processes.
 package scenario
 
 import "testing"
 
-// Run plays all scenarios, one after another. Some change settings of the whole place and take them back.
+// Run runs all scenarios, one after another. Some change settings of the cluster and reset them.
 func Run(t *testing.T, place *Place) {
 	for _, scenario := range []struct {
 		name string

@@ -18,7 +18,8 @@ func notificationSwitchedOff(s *stage) {
 	a, b := s.login(s.first(), sender, desktop), s.login(s.last(), recipient, desktop)
 	b.Request(&wire.CreateRelationshipRequest{UserId: sender})
 	number := 0
-	// delivered sends a message and reports whether the recipient was told. The typing status comes after it and is always told.
+	// delivered sends a message and reports whether the recipient was notified. The typing status
+	// that follows is always delivered.
 	delivered := func() bool {
 		number++
 		text := fmt.Sprintf("message %d", number)
@@ -35,7 +36,7 @@ func notificationSwitchedOff(s *stage) {
 	s.eventually("messages are delivered", delivered)
 	s.set(`{"service":{"notification":{"messageCreated":{"notifyMessageRecipients":false}}}}`)
 	s.eventually("messages are not delivered any more", func() bool { return !delivered() })
-	// They are stored all the same.
+	// The messages are stored nevertheless.
 	stored := b.Request(&wire.QueryMessagesRequest{AreGroupMessages: proto.Bool(false), FromIds: []int64{sender}})
 	if n := len(stored.GetData().GetMessages().GetMessages()); n != number {
 		s.Errorf("%d messages are stored, want %d", n, number)
@@ -57,7 +58,7 @@ func kindDisabled(s *stage) {
 	s.eventually("the kind is answered", func() bool { return code() == apierr.OK })
 }
 
-// rateLimited lets every address send one request and no more.
+// rateLimited allows every address one request.
 func rateLimited(s *stage) {
 	id := s.user()
 	c := s.loginFrom("198.51.100.10", id)
@@ -69,12 +70,12 @@ func rateLimited(s *stage) {
 	}
 	s.set(`{"gateway":{"clientApi":{"rateLimiting":{"capacity":1,"initialTokens":1,"tokensPerPeriod":1,"refillIntervalMillis":0}}}}`)
 	s.eventually("requests are refused", func() bool { return code() == apierr.ClientRequestsTooFrequent })
-	c.Beat() // Heartbeats cost nothing.
+	c.Beat() // Heartbeats are not limited.
 	s.set(`{"gateway":{"clientApi":{"rateLimiting":{"capacity":1000000,"initialTokens":1000000,"tokensPerPeriod":1000000,"refillIntervalMillis":1}}}}`)
 	attempts := 0
 	for _, gateway := range s.Gateways {
-		// The first of two may still have used the only token that the small limit gives. Each attempt is that of another
-		// client: one that is refused a few times is blocked, for all that follows.
+		// The first of two requests may have used the only token of the small limit. Each attempt
+		// uses another client, because a client that is refused a few times is blocked for good.
 		s.eventually("requests are answered at "+gateway.WebSocket, func() bool {
 			attempts++
 			ip := fmt.Sprintf("198.18.%d.%d", attempts/250, attempts%250+1)
@@ -84,7 +85,7 @@ func rateLimited(s *stage) {
 	}
 }
 
-// gatewayDeactivated takes a gateway out of service: who is there stays.
+// gatewayDeactivated takes a gateway out of service: existing sessions stay.
 func gatewayDeactivated(s *stage) {
 	id, newcomer := s.user(), s.user()
 	c := s.login(s.last(), id, desktop)
@@ -99,7 +100,7 @@ func gatewayDeactivated(s *stage) {
 		s.Errorf("a heartbeat was answered with %d", code)
 	}
 	if len(s.Gateways) > 1 {
-		// What others send still arrives.
+		// Notifications still arrive.
 		other := chat.LogIn(s, s.first().WebSocket, newcomer, chat.WithPassword(secret))
 		other.Request(&wire.CreateMessageRequest{RecipientId: &id, Text: proto.String("still there?")})
 		c.Expect(func(n *wire.AppNotification) bool { return n.GetRelayedRequest().GetCreateMessageRequest() != nil })

@@ -30,19 +30,20 @@ import (
 )
 
 const (
-	// firstSchema is the first one of which both engines have a fixture.
+	// firstSchema is the first schema version for which both engines have a fixture.
 	firstSchema = 26
-	// writeVariable makes TestFixtures write those of the newest schema, if there are none.
+	// writeVariable makes TestFixtures write the missing fixtures of the newest schema.
 	writeVariable = "APP_TEST_WRITE_FIXTURES"
 )
 
-// engines are those of the store, with what the names of fixtures end in and what the names of migrations that are for another one contain.
+// engines are the engines of the store, with the suffix of their fixtures and a part of the names
+// of migrations for the other engine.
 var engines = map[string]struct{ suffix, others string }{
 	"SQLite":     {".db.gz", ".postgres."},
 	"PostgreSQL": {".sql.gz", ".sqlite."},
 }
 
-// schemas returns the versions of the schema of an engine, in their order.
+// schemas returns the schema versions of an engine in order.
 func schemas(t *testing.T, others string) (list []int64) {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS("../../internal/store/sqldb/migrations"), "*.sql")
@@ -63,12 +64,12 @@ func schemas(t *testing.T, others string) (list []int64) {
 	return list
 }
 
-// fixture is the path of a fixture.
+// fixture returns the path of a fixture.
 func fixture(version int64, suffix string) string {
 	return fmt.Sprintf("testdata/schema-%05d%s", version, suffix)
 }
 
-// fixtures are those of an engine, by their version.
+// fixtures returns the fixtures of an engine by version.
 func fixtures(t *testing.T, suffix string) map[int64]string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/schema-*" + suffix)
@@ -86,8 +87,8 @@ func fixtures(t *testing.T, suffix string) map[int64]string {
 	return found
 }
 
-// TestFixtures demands a fixture of every schema that a migration leads on from: whoever adds a migration writes, before, that of the schema
-// without it.
+// TestFixtures requires a fixture of every schema that has a later migration: before you add a
+// migration, write the fixture of the schema without it.
 func TestFixtures(t *testing.T) {
 	for name, e := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// writeFixture writes a database of this program that has rows in every table.
+// writeFixture writes a database of this program with rows in every table.
 func writeFixture(t *testing.T, path, engine string) {
 	t.Helper()
 	url := storetest.SQLiteURL(t)
@@ -132,7 +133,7 @@ func writeFixture(t *testing.T, path, engine string) {
 			return os.ReadFile(file)
 		}
 		out, err = exec.CommandContext(t.Context(), program(t, "pg_dump"), "--no-owner", url).Output()
-		// Programs of before 2025 do not know these lines.
+		// Programs from before 2025 do not know these lines.
 		return regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`).ReplaceAll(out, nil), err
 	}
 	content, err := dump()
@@ -155,7 +156,7 @@ func writeFixture(t *testing.T, path, engine string) {
 	}
 }
 
-// inspect counts the rows of a database.
+// inspect returns the schema of a database, with the rows of each table.
 func inspect(t *testing.T, url string) store.Schema {
 	t.Helper()
 	s, err := store.Inspect(t.Context(), store.Options{URL: url}, true)
@@ -165,7 +166,7 @@ func inspect(t *testing.T, url string) store.Schema {
 	return s
 }
 
-// script is a plugin that gets events and fails, so that they are kept for it.
+// script is a plugin that receives events and fails, so that its events are kept.
 const script = `
 class Archive extends AppExtension {
   getExtensionPoints() { return ['DomainEventConsumer']; }
@@ -176,7 +177,8 @@ export default class extends AppPlugin {
   getExtensions() { return [Archive]; }
 }`
 
-// useServer lets administrators, users and a plugin use a server: 20 users, 2 groups and 30 messages exist afterwards.
+// useServer uses a server as administrators, users and a plugin do: afterwards it has 20 users, 2
+// groups and 30 messages.
 func useServer(t *testing.T, url string) {
 	t.Helper()
 	s := apptest.Start(t, role.All, "app.store.url="+url,
@@ -213,7 +215,7 @@ func useServer(t *testing.T, url string) {
 	ask("PUT", "/plugins?ids=fixture", `{"status":"STARTED"}`)
 	began := time.Now()
 	for rows := map[string]int64{}; rows["event_outbox"] == 0 || rows["event_consumer"] == 0; rows = inspect(t, url).Rows {
-		// The plugin gets what happens after its start.
+		// The plugin receives events after its start.
 		ask("PUT", "/users?ids=2", fmt.Sprintf(`{"name":"Name %d"}`, time.Now().UnixMilli()))
 		time.Sleep(200 * time.Millisecond)
 		if time.Since(began) > time.Minute {
@@ -240,7 +242,7 @@ func useServer(t *testing.T, url string) {
 	s.Stop()
 }
 
-// addRows adds rows to the tables that a server fills only in the course of time, or with plugins.
+// addRows adds rows to tables that a server fills only over time, or with plugins.
 func addRows(t *testing.T, url string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{URL: url})

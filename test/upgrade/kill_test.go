@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of openRaw
+	_ "github.com/jackc/pgx/v5/stdlib" // driver of openRaw
 
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 )
 
-// migrateVariable makes the test program migrate the database with this URL and end.
+// migrateVariable makes the test program migrate the database with this URL and exit.
 const migrateVariable = "APP_TEST_MIGRATE"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	storetest.Main(m)
 }
 
-// restoreFixture makes a PostgreSQL database of a fixture and returns its URL.
+// restoreFixture restores a fixture into a PostgreSQL database and returns its URL.
 func restoreFixture(t *testing.T, fixture string) string {
 	t.Helper()
 	packed, err := os.Open(fixture)
@@ -69,8 +69,9 @@ func openRaw(t *testing.T, url string) *sql.DB {
 	return db
 }
 
-// TestInterruptedPartitioning kills the migration that partitions messages wherever it can be interrupted: before and after each
-// of its statements, and while it waits for a lock. The next start finishes it, with all messages, those with strange ids included.
+// TestInterruptedPartitioning kills the migration that partitions messages at every point where it
+// can be interrupted: before and after each of its statements, and while it waits for a lock. The
+// next start completes it without losing a message, including those with unusual ids.
 func TestInterruptedPartitioning(t *testing.T) {
 	text, err := os.ReadFile("../../internal/store/sqldb/migrations/00027_message_partition.postgres.sql")
 	if err != nil {
@@ -123,7 +124,7 @@ func TestInterruptedPartitioning(t *testing.T) {
 	}
 }
 
-// killWhileWaiting kills a process that migrates while it waits for the table of messages.
+// killWhileWaiting kills a migrating process that waits for the table of messages.
 func killWhileWaiting(t *testing.T, raw *sql.DB, url string) {
 	t.Helper()
 	tx, err := raw.BeginTx(t.Context(), nil)

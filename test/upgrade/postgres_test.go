@@ -15,7 +15,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// program finds a program of PostgreSQL, which Debian keeps outside of the path.
+// program finds a program of PostgreSQL, which Debian installs outside of PATH.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -29,7 +29,8 @@ func program(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// TestPostgreSQLBackup follows docs/deployment.md: a restored dump has as many rows in every table as the original.
+// TestPostgreSQLBackup follows docs/deployment.md: a restored dump has as many rows in every table
+// as the original.
 func TestPostgreSQLBackup(t *testing.T) {
 	dump, restore := program(t, "pg_dump"), program(t, "pg_restore")
 	original, restored := storetest.PostgreSQLURL(t), storetest.PostgreSQLURL(t)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade tests that the server starts on databases of earlier versions and finds everything in them. A fixture
-// is never changed. It holds 20 users, 2 groups and 30 messages that app fake made up, from the schema 12 on some rows of the audit
-// trail, and if TestFixtures wrote it, rows of every table.
+// Package upgrade tests that the server starts on databases of earlier versions and keeps all their
+// data. A fixture is never changed. It contains 20 users, 2 groups and 30 messages that app fake
+// generated, since schema 12 some rows of the audit trail, and if TestFixtures wrote it, rows in
+// every table.
 package upgrade
 
 import (
@@ -46,7 +47,7 @@ func unpack(t *testing.T, fixture string) string {
 	return path
 }
 
-// count asks the admin interface how many records there are.
+// count returns the number of records that the admin interface reports.
 func count(t *testing.T, s *apptest.Server, path string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(role.Service)+path, nil)
@@ -78,10 +79,10 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// expiring are the tables of which the start of a server may remove old rows.
+// expiring are the tables whose old rows a starting server may remove.
 var expiring = []string{"admin_token", "audit", "audit_seal", "event_consumer", "event_outbox", "meeting", "message_key", "plugin_slot"}
 
-// upgrade starts the server on a database of a schema.
+// upgrade starts the server on a database of an earlier schema.
 func upgrade(t *testing.T, version int64, url string) {
 	t.Helper()
 	before := inspect(t, url)
@@ -94,7 +95,7 @@ func upgrade(t *testing.T, version int64, url string) {
 		t.Errorf("the schema has the version %d after the start, the newest is %d", after.Version, after.Known)
 	}
 	for table, rows := range before.Rows {
-		// The chain of the audit trail begins anew with the schema 13.
+		// Schema 13 starts a new chain of the audit trail.
 		if after.Rows[table] < rows && !slices.Contains(expiring, table) && (table != "audit_chain" || version > 12) {
 			t.Errorf("%s had %d rows and has %d", table, rows, after.Rows[table])
 		}
@@ -104,14 +105,15 @@ func upgrade(t *testing.T, version int64, url string) {
 			t.Errorf("%s has %d records, want %d", path, n, want)
 		}
 	}
-	// Passwords of users are still known, and the sequence of ids goes on.
+	// Passwords of users still work, and the sequence of ids continues.
 	ann := chat.LogIn(t, s.ClientURLs()[0], 1, chat.WithPassword("123"))
 	if err := ann.Heartbeat(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestUpgradedAuditTrail checks that rows of the audit trail of an earlier version are still told.
+// TestUpgradedAuditTrail checks that rows of the audit trail of an earlier version can still be
+// queried.
 func TestUpgradedAuditTrail(t *testing.T) {
 	path := unpack(t, "testdata/schema-00012.db.gz")
 	s := apptest.Start(t, role.All, "app.store.url=sqlite:"+path)

@@ -19,7 +19,7 @@ const toObject = { longs: String, enums: String, defaults: false };
 
 const patience = 30_000;
 
-/** An answer of the server that is no success. */
+/** A response with a code other than success. */
 export class Refused extends Error {
   constructor({ code, reason }) {
     super(`${code} ${reason ?? ''}`);

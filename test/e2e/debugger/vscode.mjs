@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The debug adapter of Visual Studio Code attaches with the configuration that app plugin new writes, by the Debug Adapter Protocol.
+// Attaches the debug adapter of Visual Studio Code with the configuration that app plugin new writes, by the Debug Adapter Protocol.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -116,7 +116,7 @@ test('the adapter of Visual Studio Code debugs a plugin', { timeout: 90_000 }, a
     return s;
   };
 
-  // The session that the user starts has one below it for each plugin.
+  // The session that the user starts has a child session for each plugin.
   const parent = await open();
   const started = new Promise((resolve) => {
     parent.reverse = (m) => {
@@ -145,7 +145,7 @@ test('the adapter of Visual Studio Code debugs a plugin', { timeout: 90_000 }, a
   const answer = fetch(service + '/plugins', { headers: { authorization } });
   let stopped = await child.event('stopped');
   if (stopped.reason !== 'breakpoint') {
-    // A plugin that waited for its debugger stops at its first statement.
+    // A plugin that waits for a debugger stops at its first statement.
     await child.request('continue', { threadId: stopped.threadId });
     stopped = await child.event('stopped');
   }

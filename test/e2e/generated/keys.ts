@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls every operation with composite keys through functions that were generated from the OpenAPI document.
+// Calls every operation with composite keys through functions that were generated from the OpenAPI
+// document.
 import assert from 'node:assert/strict';
 import * as api from './client.ts';
 
 api.defaults.baseUrl = process.env.APP_SERVICE ?? '';
 api.defaults.headers = { Authorization: `Basic ${btoa('app:app')}` };
 
-/** The data of an answer that must be a success. */
+/** Returns the data of a response, which must be a success. */
 async function data<T>(answer: Promise<{ status: number; data?: unknown }>): Promise<T> {
   const { status, data } = await answer;
   assert.equal(status, 200, JSON.stringify(data));
@@ -44,7 +45,7 @@ assert.deepEqual(await data(api.deleteConversations({ privateConversationKeys: [
 assert.deepEqual(await data(api.deleteUserRelationships(friends)), deleted(2));
 assert.deepEqual(await data(api.deleteGroupMembers({ keys: members })), deleted(2));
 
-// What is wrong with a key is told.
+// A response to an invalid key says what is wrong with it.
 const wrong = await api.deleteGroupBlockedUsers([{ groupId: 1 } as api.GroupUserKey]);
 assert.equal(wrong.status, 400, JSON.stringify(wrong.data));
 console.log('every operation with composite keys was called');

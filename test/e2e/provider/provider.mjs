@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An OpenID Connect provider for tests: oidc-provider with a login form that takes everybody, and a few addresses below /test/ by which a
-// test changes what it knows. It prints its issuer and runs until its input ends.
+// An OpenID Connect provider for tests: oidc-provider with a login form that accepts every user, and some paths below /test/ by which a
+// test changes its state. It prints its issuer and runs until its input ends.
 
 import { createServer } from 'node:http'
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ function build() {
     extraTokenClaims: (_, token) => (token.kind === 'ClientCredentials' ? { roles: state.users[token.clientId]?.roles } : undefined),
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...state.users[id] }) }),
     interactions: { url: (_, interaction) => `/login/${interaction.uid}` },
-    // Nobody is asked for a consent.
+    // Users are not asked for consent.
     loadExistingGrant: async (ctx) => {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId })
       grant.addOIDCScope('openid profile email')
