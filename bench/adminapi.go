@@ -24,8 +24,7 @@ import (
 
 const adminRequest = "GET /admins/roles HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YXBwOmFwcA==\r\n\r\n"
 
-// adminAPI compares GET /admins/roles with credentials and a handler of
-// net/http that writes the same bytes.
+// adminAPI compares GET /admins/roles with a net/http handler that writes the same bytes.
 func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
@@ -69,7 +68,7 @@ func adminAPI(ctx context.Context, duration time.Duration, rounds int) error {
 	return nil
 }
 
-// adminServers starts a service, and a bare server that answers the same bytes.
+// adminServers starts a service, and a bare server that sends the same bytes.
 func adminServers(ctx context.Context, app, dir string, command func(args ...string) []string) (ours, bare *server, size int, err error) {
 	ours, err = start(ctx, regexp.MustCompile(`service +admin interface +http://(\S+)`), command(app, "service", "--home", dir,
 		"--set=app.service.admin-api.http.host=127.0.0.1", "--set=app.service.admin-api.http.port=0", "--set=app.console.port=0",
@@ -113,18 +112,19 @@ func row(connections int, name string, r, base result) []string {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1000) }
 
-// server is a program that runs and where it listens.
+// server is a running program and its address.
 type server struct {
 	addr string
 	pid  int
 	stop func()
 	// said are the lines that it printed until it was ready.
 	said []string
-	// database is what the processes of its database have used of processors; nil if they are its own.
+	// database returns the processor time of its database; nil if the database runs in the server's
+	// process.
 	database func() (time.Duration, bool)
 }
 
-// cpuTime returns what the server and its database have used of processors so far.
+// cpuTime returns the processor time of the server and its database so far.
 func (s *server) cpuTime() (time.Duration, bool) {
 	used, ok := process.CPU(s.pid)
 	if !ok || s.database == nil {
@@ -134,7 +134,7 @@ func (s *server) cpuTime() (time.Duration, bool) {
 	return used + more, ok
 }
 
-// start runs a program and waits for the line that says where it listens.
+// start runs a program and waits for the line with its address.
 func start(ctx context.Context, ready *regexp.Regexp, command ...string) (*server, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
@@ -170,7 +170,7 @@ func createRole(ctx context.Context, addr string, id int) error {
 	return nil
 }
 
-// post sends a request of the root administrator and demands success.
+// post sends a request of the root administrator, which must succeed.
 func post(ctx context.Context, url string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -202,7 +202,7 @@ func fetch(ctx context.Context, addr string) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
-// serveBare is the baseline: the least that net/http can do to send the bytes.
+// serveBare is the baseline: the minimum that net/http needs to send the bytes.
 func serveBare() {
 	body, err := os.ReadFile(os.Args[2])
 	if err != nil {

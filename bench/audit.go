@@ -23,13 +23,13 @@ type auditOptions struct {
 	postgres string // URL of a PostgreSQL database on this machine, or ""
 }
 
-// auditedUsers is how many users there are to change: one for each connection.
+// auditedUsers is the number of users to change: one per connection.
 const auditedUsers = 64
 
-// benchAudit compares writes of an administrator with and without the audit
-// trail: two servers, each with a database of its own, taken in turns; then
-// what a row of the trail costs without any server. The databases are SQLite files, or made beside the PostgreSQL database of the URL
-// and removed at the end.
+// benchAudit compares writes of an administrator with and without the audit trail: it alternates
+// between two servers, each with its own database, and then measures the cost of a row of the trail
+// without any server. The databases are SQLite files, or are created next to the PostgreSQL
+// database of the URL and dropped at the end.
 func benchAudit(ctx context.Context, o auditOptions) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
@@ -68,7 +68,7 @@ func benchAudit(ctx context.Context, o auditOptions) error {
 			}
 		}
 	}
-	var next atomic.Int64 // No name comes twice, so that each request changes something.
+	var next atomic.Int64 // Every name is unique, so that each request changes something.
 	next.Store(1000)
 	kinds := []struct {
 		name    string
@@ -113,14 +113,15 @@ func benchAudit(ctx context.Context, o auditOptions) error {
 	return benchAuditRow(ctx, database, o.duration, o.rounds)
 }
 
-// auditCost is what the audit trail costs one kind of request.
+// auditCost is the cost of the audit trail for one kind of request.
 type auditCost struct {
 	measured map[bool][]result
-	// rates and cpus are the ratios of the two servers within each round: what else the machine does changes slowly.
+	// rates and cpus are the ratios of the two servers in each round, because other load on the
+	// machine changes slowly.
 	rates, cpus []float64
 }
 
-// add measures both servers, now the one first and now the other.
+// add measures both servers, in alternating order.
 func (c *auditCost) add(round int, measure func(audit bool) result) {
 	var got [2]result
 	for _, turn := range []int{round % 2, 1 - round%2} {
@@ -141,8 +142,8 @@ func (c *auditCost) rows(connections int, name string) [][]string {
 	}
 }
 
-// auditDatabase makes an empty database and returns its URL, what its processes have used of processors so far (nil for
-// SQLite, which has none) and a function that removes it.
+// auditDatabase creates an empty database. It returns its URL, a function for the processor time of
+// its processes (nil for SQLite, which has none) and a function that drops it.
 func auditDatabase(ctx context.Context, postgres, dir, name string) (string, func() (time.Duration, bool), func(), error) {
 	if postgres == "" {
 		return "sqlite:" + filepath.Join(dir, "audit-"+name+".db"), nil, func() {}, nil
@@ -167,7 +168,7 @@ func auditDatabase(ctx context.Context, postgres, dir, name string) (string, fun
 	return u.String(), func() (time.Duration, bool) { return postgresTime(ctx, db) }, remove, nil
 }
 
-// adminWrite is a request of the root administrator.
+// adminWrite returns a request of the root administrator.
 func adminWrite(method, target, body string) []byte {
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YXBwOmFwcA==\r\nContent-Length: %d\r\n\r\n%s", method, target, len(body), body)
 }

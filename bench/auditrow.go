@@ -13,9 +13,9 @@ import (
 	"example.org/app/internal/store"
 )
 
-// benchAuditRow measures the least that the audit trail can cost: an update of
-// a user as a plain statement, alone and with the insertion of a row of the
-// trail in its transaction. The database must be empty.
+// benchAuditRow measures the minimum cost of the audit trail: an update of a user as a plain
+// statement, alone and with the insertion of a row of the trail in its transaction. The database
+// must be empty.
 func benchAuditRow(ctx context.Context, url string, duration time.Duration, rounds int) (err error) {
 	w, err := newWorld(ctx, url, 0, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// bare calls the function of the measurements as hand-written code would: one goroutine, no queue, no time limit, no
-// checks, and the same objects made and read field by field.
+// bare calls the measured function as hand-written code would: one goroutine, no queue, no time
+// limit, no checks, but it creates and reads the same objects field by field.
 type bare struct {
 	*engine.Engine
 	fn, this engine.Value
@@ -21,7 +21,7 @@ type bare struct {
 	digits   [24]byte
 }
 
-// bareNames are the names that the objects have.
+// bareNames are the property names of the objects.
 type bareNames struct {
 	userID, deviceType, clientIP, requestID, request, create, message, recipient, delivery, text, android engine.Atom
 }
@@ -65,7 +65,7 @@ func (b *bare) number(v engine.Value, a engine.Atom) int64 {
 	return n
 }
 
-// transform calls the function with a request that sends a text.
+// transform calls the function with a request that sends a message.
 func (b *bare) transform(request *plugin.ClientRequest) *plugin.ClientRequest {
 	create, names := request.Request.GetCreateMessageRequest(), &b.names
 	inner := b.Object()

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// A chart shows how a figure depends on how much there is of something.
+// A chart shows how a figure depends on a quantity.
 type chart struct {
-	// file is the name of the picture, without suffix.
+	// file is the name of the image, without suffix.
 	file, title string
 	x, y        string
 	curves      []curve
 }
 
-// A curve is what was measured of one engine.
+// A curve is the measurements of one engine.
 type curve struct {
 	name   string
 	points []point
@@ -39,7 +39,7 @@ func (c chart) write(folder string) error {
 	return os.WriteFile(filepath.Join(folder, c.file+".svg"), []byte(c.svg()), 0o644)
 }
 
-// svg draws the chart. The axis of x is logarithmic, unless it begins at 0; that of y is not.
+// svg draws the chart. The x axis is logarithmic, unless it starts at 0; the y axis is linear.
 func (c chart) svg() string {
 	low, high, top := math.Inf(1), 0.0, 0.0
 	marks := map[float64]bool{}
@@ -85,7 +85,8 @@ func (c chart) svg() string {
 	return b.String()
 }
 
-// niceStep is the distance between the lines of an axis that ends at top: 1, 2 or 5 times a power of ten, about five of them.
+// niceStep returns the distance between the grid lines of an axis that ends at top: 1, 2 or 5 times
+// a power of ten, for about five lines.
 func niceStep(top float64) float64 {
 	if top <= 0 {
 		return 1
@@ -99,7 +100,7 @@ func niceStep(top float64) float64 {
 	return step * 10
 }
 
-// short writes a number as an axis shows it.
+// short formats a number for an axis.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:

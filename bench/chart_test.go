@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestChart draws charts that are well-formed and show every point within the picture.
+// TestChart draws charts that are well-formed and show every point within the image.
 func TestChart(t *testing.T) {
 	for _, points := range [][]point{{{10, 1}, {1000, 3}, {100_000, 2}}, {{0, 0}, {20, 12_345}}, {{1, 7}}} {
 		c := chart{title: "A title", x: "things", y: "figures/s", curves: []curve{{"SQLite", points}, {"PostgreSQL", points}}}

@@ -25,28 +25,28 @@ type checkOptions struct {
 	load     clientOptions
 }
 
-// A costFigure is what something cost when the baseline was written. Less is better.
+// A costFigure is a cost in the baseline. Less is better.
 type costFigure struct {
 	Value float64 `json:"value"`
-	// Tolerance is the share by which a run may exceed it: 0 for what can be counted.
+	// Tolerance is the share by which a run may exceed it; 0 for counts.
 	Tolerance float64 `json:"tolerance"`
 }
 
-// Tolerances of figures: of processor time in proportion to another one of the same run, and of memory.
+// Tolerances of figures: of processor time relative to another one of the same run, and of memory.
 const (
 	exactly       = 0
 	timeTolerance = 0.20
 	fewTolerance  = 0.10
 )
 
-// costs are the figures of a run by their names.
+// costs are the figures of a run by name.
 type costs map[string]costFigure
 
 func (c costs) note(name string, value, tolerance float64) {
 	c[name] = costFigure{round(value), tolerance}
 }
 
-// round keeps three digits, which is more than anybody can measure.
+// round rounds to three digits, which is as precise as measurements get.
 func round(value float64) float64 {
 	var rounded float64
 	if _, err := fmt.Sscan(fmt.Sprintf("%.3g", value), &rounded); err != nil {
@@ -55,8 +55,9 @@ func round(value float64) float64 {
 	return rounded
 }
 
-// check measures what the server costs and compares it with the baseline. Processor times are given in those of a request
-// to a bare handler of net/http, measured in turns with them, so that they mean something on another machine.
+// check measures the costs of the server and compares them with the baseline. Processor times are
+// relative to a request to a bare net/http handler, which is measured alternately, so that they are
+// comparable between machines.
 func check(ctx context.Context, o checkOptions) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
@@ -85,8 +86,8 @@ func check(ctx context.Context, o checkOptions) error {
 	return c.compare(o.baseline)
 }
 
-// fewSessions and manySessions are between which numbers of idle sessions the memory is compared: the first ones make a
-// server ready for more.
+// fewSessions and manySessions are the numbers of idle sessions whose memory is compared. The first
+// sessions make the server allocate memory for further ones.
 const fewSessions, manySessions = 1000, 5000
 
 // ofRequests measures requests of administrators and clients, sessions and starts.
@@ -101,7 +102,7 @@ func (c costs) ofRequests(ctx context.Context, app, dir string, o clientOptions)
 	}
 	defer admin.stop()
 	defer bare.stop()
-	// unit is the CPU of a request to the bare handler.
+	// unit returns the CPU of a request to the bare handler.
 	unit := func() float64 { return float64(load(bare, adminRequest, 32, o.duration/2).cpu) }
 	unit() // warm up
 
@@ -151,13 +152,13 @@ func (c costs) ofRequests(ctx context.Context, app, dir string, o clientOptions)
 		if err != nil {
 			return err
 		}
-		if round == 0 { // It warms up.
+		if round == 0 { // warm-up
 			continue
 		}
 		requests = append(requests, float64(request.cpu)/base)
 		messages = append(messages, float64(message.cpu)/base)
 	}
-	// The members of the group are the same users, who have one session each.
+	// The members of the group are the same users, with one session each.
 	for round := range o.rounds + 1 {
 		base := unit()
 		delivery, err := fanOut(s, o, groupID, groupSize)
@@ -174,7 +175,7 @@ func (c costs) ofRequests(ctx context.Context, app, dir string, o clientOptions)
 	return nil
 }
 
-// sessionMemory returns how many KB an idle session takes.
+// sessionMemory returns the memory of an idle session in KB.
 func sessionMemory(s *server) (float64, error) {
 	var resident []int64
 	var sockets []*websocket.Socket
@@ -195,7 +196,7 @@ func sessionMemory(s *server) (float64, error) {
 	return float64(resident[1]-resident[0]) / (manySessions - fewSessions) / 1024, nil
 }
 
-// ofPlugins measures calls of plugins in proportion to the bare engine and the bare pipe.
+// ofPlugins measures calls of plugins relative to the bare engine and the bare pipe.
 func (c costs) ofPlugins(ctx context.Context, o clientOptions) error {
 	cost, err := transform(ctx, o)
 	if err != nil {
@@ -222,7 +223,7 @@ func (c costs) ofPlugins(ctx context.Context, o clientOptions) error {
 	return nil
 }
 
-// noteTracing notes what tracing and a split cost calls of a language.
+// noteTracing records the cost of tracing and a split for calls of a language.
 func (c costs) noteTracing(language string, ratios []float64) {
 	c.note(language+" call with traces off, CPU in calls without a recorder", ratios[1], fewTolerance)
 	c.note(language+" call with 1 % traced, CPU in calls without a recorder", ratios[2], fewTolerance)
@@ -237,10 +238,10 @@ func (c costs) write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// errWorse means that something costs more than the baseline says.
+// errWorse means that a cost exceeds the baseline.
 var errWorse = errors.New("the server costs more than the baseline allows")
 
-// compare prints the figures beside those of the baseline.
+// compare prints the figures next to those of the baseline.
 func (c costs) compare(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

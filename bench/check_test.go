@@ -14,8 +14,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestCounters compares what can be counted with the baseline: a slow machine takes as many statements and system calls as
-// a fast one.
+// TestCounters compares counts with the baseline: statements and system calls do not depend on the
+// speed of the machine.
 func TestCounters(t *testing.T) {
 	need.Time(t)
 	dir := t.TempDir()

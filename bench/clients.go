@@ -26,26 +26,27 @@ import (
 )
 
 const (
-	// groupID is a group of the users 1 to groupSize.
+	// groupID is the id of a group of the users 1 to groupSize.
 	groupID, groupSize = 1, 1000
-	// slowUsers have a password that is hashed with bcrypt; their ids follow those of the others.
+	// slowUsers is the number of users whose password is hashed with bcrypt; their ids follow those
+	// of the others.
 	slowUsers = 64
-	// spareFiles are open files that are no sessions.
+	// spareFiles is the number of open files that are not sessions.
 	spareFiles = 200
 	secret     = "secret"
 )
 
-// clientOptions say how much load there is.
+// clientOptions describe the load.
 type clientOptions struct {
-	pairs, window int // how many users send to another one, and how many messages of each are on their way
-	sessions      int // how many are idle
+	pairs, window int // how many users send to another one, and the maximum of unacknowledged messages of each
+	sessions      int // number of idle sessions
 	duration      time.Duration
 	rounds        int
 	app           string // the server, built if empty
 	postgres      string // the URL of its database; SQLite if empty
 }
 
-// clients measures a server with both roles as clients see it.
+// clients measures a server with both roles from the clients' view.
 func clients(ctx context.Context, o clientOptions) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
@@ -96,7 +97,7 @@ func clients(ctx context.Context, o clientOptions) error {
 	return checkStored(ctx, database)
 }
 
-// maxSessions is how many sessions the limit of open files allows.
+// maxSessions returns how many sessions the limit of open files allows.
 func maxSessions() (int, error) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
@@ -112,12 +113,12 @@ func buildApp(ctx context.Context, dir string) (string, error) {
 	return app, nil
 }
 
-// startAll starts a server with both roles. Further settings must be other ones than it has anyway.
+// startAll starts a server with both roles. Do not pass settings that it already sets.
 func startAll(ctx context.Context, app, dir, authentication string, settings ...string) (*server, error) {
 	return startGateway(ctx, app, "all", dir, authentication, append([]string{"--set=app.service.admin-api.http.port=0"}, settings...)...)
 }
 
-// startGateway starts a server that has the role of a gateway, at least, for as many requests as there are.
+// startGateway starts a server that has at least the role of a gateway, without rate limits.
 func startGateway(ctx context.Context, app, role, dir, authentication string, settings ...string) (*server, error) {
 	const many = "2000000000"
 	command := []string{
@@ -128,14 +129,14 @@ func startGateway(ctx context.Context, app, role, dir, authentication string, se
 		"--set=app.gateway.session.identity-access-management.type=" + authentication,
 		// Clients that only receive send nothing for minutes.
 		"--set=app.gateway.session.close-idle-session-after-seconds=0",
-		// The load is full on purpose.
+		// The load is high on purpose.
 		"--set=app.health-check.cpu.unhealthy-load-threshold-percentage=100",
 		"--set=app.logging.console.enabled=false",
 	}
 	return start(ctx, regexp.MustCompile(`clients +ws://(\S+)`), append(command, settings...)...)
 }
 
-// fillClients makes users and a group in an empty database.
+// fillClients creates users and a group in an empty database.
 func fillClients(ctx context.Context, url string, users int) (err error) {
 	db, err := store.Open(ctx, store.Options{URL: url})
 	if err != nil {
@@ -178,7 +179,7 @@ func fillClients(ctx context.Context, url string, users int) (err error) {
 	return fillGroup(ctx, db, groupID, groupSize)
 }
 
-// fillGroup makes a group of the first users.
+// fillGroup creates a group of the first users.
 func fillGroup(ctx context.Context, db *store.DB, id int64, size int) error {
 	now := time.Now()
 	return db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -202,7 +203,8 @@ func fillGroup(ctx context.Context, db *store.DB, id int64, size int) error {
 	})
 }
 
-// postgresTime returns what all processes of a PostgreSQL server on this machine have used of processors so far.
+// postgresTime returns the processor time of all processes of a PostgreSQL server on this machine
+// so far.
 func postgresTime(ctx context.Context, db *sql.DB) (used time.Duration, ok bool) {
 	rows, err := db.QueryContext(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
 	if err != nil {
@@ -221,10 +223,10 @@ func postgresTime(ctx context.Context, db *sql.DB) (used time.Duration, ok bool)
 	return used, ok && rows.Err() == nil
 }
 
-// acknowledged counts the messages that servers acknowledged, as far as their exchanges were closed.
+// acknowledged counts the messages that servers acknowledged in closed exchanges.
 var acknowledged atomic.Int64
 
-// checkStored demands that everything that was acknowledged is in the database.
+// checkStored checks that every acknowledged message is in the database.
 func checkStored(ctx context.Context, url string) (err error) {
 	db, err := store.Open(ctx, store.Options{URL: url})
 	if err != nil {
@@ -338,10 +340,10 @@ func idleSessions(ctx context.Context, s *server, o clientOptions) error {
 	return nil
 }
 
-// settleTime is how long sessions are idle before their memory is looked at.
+// settleTime is how long sessions are idle before their memory is measured.
 const settleTime = 30 * time.Second
 
-// connect logs in the users after the given one, some at a time.
+// connect logs in the users after the given id, several at a time.
 func connect(s *server, after, count, parallel int) ([]*websocket.Socket, error) {
 	sockets := make([]*websocket.Socket, count)
 	var next atomic.Int64

@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/store/pgserver"
 )
 
-// counted counts what messages take that are sent one after the other, for a while each.
+// counted counts the statements and system calls of messages that are sent one after the other.
 func (c costs) counted(ctx context.Context, app, dir string, duration time.Duration) error {
 	if err := c.ofCalls(ctx, app, dir, duration); err != nil {
 		return err
@@ -50,7 +50,8 @@ func (c costs) ofCalls(ctx context.Context, app, dir string, duration time.Durat
 	if err != nil {
 		return err
 	}
-	// A server writes something now and then without messages: the fewer of them, the more.
+	// A server also writes at intervals without messages: the share of that shrinks with their
+	// number.
 	c.note("private message on SQLite, system calls that write", float64(process.Writes(s.pid)-before)/float64(outcome.Count), 0.25)
 	return nil
 }
@@ -105,11 +106,11 @@ func (c costs) ofStatements(ctx context.Context, app, dir string, duration time.
 	return nil
 }
 
-// enoughMessages is how many are sent at least: other statements, which the server executes from time to time, are few in
-// proportion to them.
+// enoughMessages is the minimum number of messages, so that other statements that the server
+// executes at intervals hardly count.
 const enoughMessages = 300
 
-// statementsOf returns how many statements a message of two users takes.
+// statementsOf returns the number of statements per message between two users.
 func statementsOf(ctx context.Context, s *server, db *sql.DB, open func([]*websocket.Socket) func() (talk.Outcome, error)) (n float64, err error) {
 	sockets, err := connect(s, 0, 2, 1)
 	if err != nil {
@@ -117,7 +118,7 @@ func statementsOf(ctx context.Context, s *server, db *sql.DB, open func([]*webso
 	}
 	defer disconnect(sockets)
 	run := open(sockets)
-	if _, err := run(); err != nil { // What is remembered is known then.
+	if _, err := run(); err != nil { // Fills caches.
 		return 0, err
 	}
 	if _, err := db.ExecContext(ctx, "SELECT pg_stat_statements_reset()"); err != nil {

@@ -20,8 +20,9 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// benchDebugging compares plugins that have a package of npm with the same plugins in debug mode: how long loading takes,
-// what they hold then, and what the package exports. folder has the packages in node_modules.
+// benchDebugging compares plugins that contain an npm package with the same plugins in debug mode:
+// the load time, the memory, and the exports of the package. folder contains the packages in
+// node_modules.
 func benchDebugging(ctx context.Context, folder string, rounds int) (err error) {
 	if folder == "" {
 		fmt.Println("\nDebug mode is not measured: -packages names no folder with node_modules.")
@@ -38,7 +39,7 @@ func benchDebugging(ctx context.Context, folder string, rounds int) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, normal.Close(ctx)) }()
-	// Nothing waits for a debugger, and the address is opened for each plugin that asks.
+	// Plugins do not wait for a debugger, and the address is opened for each plugin that asks.
 	debugged, err := js.New(js.Options{Points: plugin.Points, Log: quiet, Inspect: func(context.Context) (*inspector.Server, error) { return server, nil }})
 	if err != nil {
 		return err
@@ -83,7 +84,8 @@ func benchDebugging(ctx context.Context, folder string, rounds int) (err error) 
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// packagePlugin is a plugin that imports all of a package. Its version is what the package exports.
+// packagePlugin returns a plugin that imports all of a package. Its version lists the exports of
+// the package.
 func packagePlugin(folder, name string) (src plugin.Source, err error) {
 	entry := filepath.Join(folder, "bench-"+name+".js")
 	code := fmt.Sprintf(`import * as all from %q;
@@ -103,19 +105,19 @@ export default class extends AppPlugin {
 	if err != nil {
 		return src, err
 	}
-	// The source map is not what is measured.
+	// Do not measure the source map.
 	script, _, _ := strings.Cut(string(r.Script), "\n//# sourceMappingURL=")
 	return plugin.Source{Name: name + ".js", Data: []byte(script)}, nil
 }
 
-// A loadCost is what a plugin costs that is loaded.
+// A loadCost is the cost of a loaded plugin.
 type loadCost struct {
 	time    time.Duration
 	memory  int64
 	exports string
 }
 
-// ownTime is the processor time of this process.
+// ownTime returns the processor time of this process.
 func ownTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -24,7 +24,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// domainOptions say how big the databases are and for how long to write.
+// domainOptions are the sizes of the databases and the duration of writes.
 type domainOptions struct {
 	users           []int // of each database, the smallest first
 	messagesPerUser int
@@ -45,7 +45,7 @@ func parseSizes(text string) ([]int, error) {
 	return sizes, nil
 }
 
-// benchDomain measures the rules of the domain over databases of several sizes.
+// benchDomain measures the domain rules on databases of several sizes.
 func benchDomain(ctx context.Context, o domainOptions) error {
 	runtime.GOMAXPROCS(runtime.NumCPU())
 	dir, err := os.MkdirTemp("", "app-bench")
@@ -80,7 +80,7 @@ func benchDomain(ctx context.Context, o domainOptions) error {
 	return writes(ctx, o.postgres, o.duration, o.rounds)
 }
 
-// world is a database with the rules over it.
+// world is a database with its domain rules.
 type world struct {
 	users, messages int
 	db              *store.DB
@@ -93,7 +93,7 @@ type world struct {
 	messageRules      *message.Directory
 }
 
-// newWorld makes a database and fills it.
+// newWorld creates and fills a database.
 func newWorld(ctx context.Context, url string, users, messages int) (*world, error) {
 	start := time.Now()
 	db, err := store.Open(ctx, store.Options{URL: url})
@@ -112,7 +112,7 @@ func newWorld(ctx context.Context, url string, users, messages int) (*world, err
 	return rules(ctx, &world{users: users, messages: messages, db: db})
 }
 
-// rules builds the rules over a store as the server does.
+// rules creates the domain rules on a store as the server does.
 func rules(ctx context.Context, w *world) (_ *world, err error) {
 	if w.generator, err = ids.New(1); err != nil {
 		return nil, err

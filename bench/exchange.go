@@ -9,7 +9,7 @@ import (
 	"example.org/app/bench/talk"
 )
 
-// An exchange is pairs of users of a server, the first of which writes to the second.
+// An exchange is pairs of users of a server. The first user of each pair writes to the second.
 type exchange struct{ *talk.Talk }
 
 // newExchange logs the pairs in.
@@ -30,12 +30,12 @@ func (c exchange) close() {
 	c.Close()
 }
 
-// run is Run of the talk with what the server used meanwhile.
+// run is like Run of the talk, and measures the resources of the server.
 func (c exchange) run(s *server, window int, rate float64, duration time.Duration) (result, error) {
 	return measured(s, func() (talk.Outcome, error) { return c.Run(window, rate, duration) })
 }
 
-// measured tells what the server used for each delivery.
+// measured measures the resources of the server per delivery.
 func measured(s *server, run func() (talk.Outcome, error)) (result, error) {
 	used, known := s.cpuTime()
 	o, err := run()
@@ -49,7 +49,8 @@ func measured(s *server, run func() (talk.Outcome, error)) (result, error) {
 	return res, nil
 }
 
-// fanOut has a member write to a group of the first users as fast as everybody else gets the messages.
+// fanOut makes a member write to a group of the first users as fast as the others receive the
+// messages.
 func fanOut(s *server, o clientOptions, group int64, size int) (result, error) {
 	sockets, err := connect(s, 0, size, 16)
 	if err != nil {

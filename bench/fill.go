@@ -13,17 +13,16 @@ import (
 	_ "modernc.org/sqlite" // driver
 )
 
-// The shape of the databases: the same at every size, so that a filter that names
-// something, or a span of time, selects the same number of records.
-// Every user owns a group.
+// The databases have the same shape at every size, so that a filter on a name or a time span
+// selects the same number of records. Every user owns a group.
 const membersPerGroup = 3
 
-// born is when the first user registered. From then on one user registers each
-// second, and messages are sent ten times as often.
+// born is when the first user registered. Then one user registers per second, and ten messages are
+// sent.
 var born = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fill writes the records of a database straight into its file: without the
-// indexes, which are made afterwards, and without waiting for the disk.
+// fill writes the records of a database directly into its file: without indexes, which are created
+// afterwards, and without fsync.
 func fill(ctx context.Context, url string, users, messages int) (err error) {
 	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_pragma=synchronous(OFF)&_pragma=cache_size(-400000)&_pragma=temp_store(MEMORY)")
 	if err != nil {
@@ -54,7 +53,8 @@ func fill(ctx context.Context, url string, users, messages int) (err error) {
 	return err
 }
 
-// fillMessages writes messages into a database of either engine that has users. Those of a group go to one that nobody is in.
+// fillMessages writes messages into a database of either engine that has users. Group messages go
+// to a group without members.
 func fillMessages(ctx context.Context, url string, messages int) (err error) {
 	driver, source, series := "pgx", url, fmt.Sprintf("generate_series(0, %d) AS s(i)", messages-1)
 	after := []string{"VACUUM ANALYZE message", "CHECKPOINT"}
@@ -79,8 +79,7 @@ func fillMessages(ctx context.Context, url string, messages int) (err error) {
 	return nil
 }
 
-// secondaryIndexes returns the statements that make the indexes that are not part
-// of a table.
+// secondaryIndexes returns the statements that create the indexes that are not part of a table.
 func secondaryIndexes(ctx context.Context, db *sql.DB) (_ map[string]string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
 	if err != nil {
@@ -111,7 +110,7 @@ func fillStatements(users, messages int) []string {
 		"INSERT INTO user_account SELECT i + 1, x'00', 'User ' || i, '', NULL, 0, 0, {born} + i * 1000, NULL, {born}, i % 97 <> 0, NULL FROM {users}",
 		"INSERT INTO user_version SELECT i + 1, {born}, {born}, {born}, {born}, {born}, {born}, {born}, {born}, {born} FROM {users}",
 		"INSERT INTO relationship_group SELECT i + 1, 0, '', {born} + i * 1000 FROM {users}",
-		// Everybody knows the one who follows and has blocked the one who goes before.
+		// Every user knows the next one and has blocked the previous one.
 		"INSERT INTO relationship SELECT i + 1, (i + d + {N}) % {N} + 1, NULL, CASE WHEN d = -1 THEN {born} END, {born} + i * 1000 " +
 			"FROM {users} CROSS JOIN (SELECT -1 AS d UNION ALL SELECT 1)",
 		"INSERT INTO relationship_group_member SELECT owner_id, related_user_id, 0 FROM relationship",

@@ -21,7 +21,7 @@ import (
 	"example.org/app/internal/store/pgserver"
 )
 
-// What there is more and more of.
+// The numbers of each quantity.
 var (
 	storedMessages = []int{10_000, 1_000_000, 10_000_000}
 	groupSizes     = []int{10, 100, 1000, 10_000}
@@ -30,23 +30,23 @@ var (
 	serviceCounts  = []int{1, 2, 4}
 )
 
-// growth measures how what a server does depends on how much there is.
+// growth measures how the server's performance depends on quantities.
 type growth struct {
 	clientOptions
 	dir, charts string
-	// postgres is the server with the databases; each measurement has one of its own.
+	// postgres is the server of the databases; each measurement has its own database.
 	postgres  *sql.DB
 	databases int
 	folder    pgserver.Folder
 }
 
-// A storageEngine makes databases.
+// A storageEngine creates databases.
 type storageEngine struct {
 	name string
 	make func(ctx context.Context) (url string, err error)
 }
 
-// benchGrowth measures on both engines, prints tables and draws charts into a folder, if one is given.
+// benchGrowth measures both engines, prints tables and draws charts into a folder, if one is given.
 func benchGrowth(ctx context.Context, o clientOptions, charts string) (err error) {
 	g := &growth{clientOptions: o, charts: charts}
 	if g.dir, err = os.MkdirTemp("", "app-bench"); err != nil {
@@ -98,7 +98,7 @@ func (g *growth) engines() []storageEngine {
 	}
 }
 
-// drop removes a database.
+// drop drops a database.
 func (g *growth) drop(ctx context.Context, address string) error {
 	if file, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		return errors.Join(os.Remove(file), removeIfThere(file+"-wal"), removeIfThere(file+"-shm"))
@@ -118,7 +118,8 @@ func removeIfThere(file string) error {
 	return nil
 }
 
-// with runs a server with both roles over a database with users, which prepare may add to, and removes the database.
+// with runs a server with both roles on a database with users, to which prepare may add, and drops
+// the database.
 func (g *growth) with(ctx context.Context, e storageEngine, users int, prepare func(url string) error, use func(*server) error, settings ...string) (err error) {
 	address, err := e.make(ctx)
 	if err != nil {
@@ -142,7 +143,7 @@ func (g *growth) with(ctx context.Context, e storageEngine, users int, prepare f
 	return use(s)
 }
 
-// account counts what PostgreSQL uses as used by the server.
+// account adds the processor time of PostgreSQL to that of the server.
 func (g *growth) account(ctx context.Context, s *server, address string) {
 	if !strings.HasPrefix(address, "sqlite:") {
 		s.database = func() (time.Duration, bool) { return postgresTime(ctx, g.postgres) }
@@ -170,7 +171,8 @@ func (g *growth) exchangeOn(s *server) (result, error) {
 	return median(results), nil
 }
 
-// show prints a chart as a table and draws it. Notes are what else was measured at each point, with a head.
+// show prints a chart as a table and draws it. notes are further measurements of each point, under
+// notesHead.
 func (g *growth) show(c chart, notesHead string, notes [][]string) error {
 	head := []string{c.x}
 	for _, curve := range c.curves {
@@ -209,7 +211,7 @@ func (g *growth) series(ctx context.Context, c chart, notesHead string, values [
 	return g.show(c, notesHead, notes)
 }
 
-// each measures every value on a server of its own.
+// each measures every value on a separate server.
 func each(values []int, measure func(n int) (result, string, error)) (results []result, notes []string, err error) {
 	for _, n := range values {
 		r, note, err := measure(n)
@@ -223,7 +225,7 @@ func each(values []int, measure func(n int) (result, string, error)) (results []
 
 const cpuHead = "CPU per message"
 
-// stored measures messages beside those that exist.
+// stored measures messages depending on the number of stored ones.
 func (g *growth) stored(ctx context.Context) error {
 	c := chart{file: "growth-stored", title: "Private messages, by how many are stored", x: "stored messages", y: "messages/s"}
 	return g.series(ctx, c, cpuHead, storedMessages, func(ctx context.Context, e storageEngine, values []int) ([]result, []string, error) {
@@ -262,7 +264,7 @@ func (g *growth) groups(ctx context.Context) error {
 	})
 }
 
-// connections measures messages beside sessions that do nothing, and the memory of those.
+// connections measures messages depending on the number of idle sessions, and the memory of these.
 func (g *growth) connections(ctx context.Context) error {
 	most, err := maxSessions()
 	if err != nil {
@@ -304,7 +306,7 @@ func (g *growth) connections(ctx context.Context) error {
 	})
 }
 
-// plugins measures messages that go through plugins, one after the other.
+// plugins measures messages that pass through several plugins in turn.
 func (g *growth) plugins(ctx context.Context) error {
 	c := chart{file: "growth-plugins", title: "Private messages, by how many JavaScript plugins change each", x: "plugins", y: "messages/s"}
 	return g.series(ctx, c, cpuHead, pluginCounts, func(ctx context.Context, e storageEngine, values []int) ([]result, []string, error) {
@@ -359,8 +361,8 @@ func (g *growth) services(ctx context.Context) error {
 	return g.show(c, "CPU per message of all processes", [][]string{notes})
 }
 
-// startCluster starts services, the first of which runs NATS, and a gateway, each in a process of its own. The result is the
-// gateway, with what the others use.
+// startCluster starts services, the first of which runs NATS, and a gateway, each in its own
+// process. The result is the gateway, with the processor time of the others.
 func (g *growth) startCluster(ctx context.Context, address string, services int) (_ *server, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -414,7 +416,7 @@ func (g *growth) startCluster(ctx context.Context, address string, services int)
 	}}, nil
 }
 
-// withStore opens a database for a while.
+// withStore opens a database, calls use and closes it.
 func withStore(ctx context.Context, address string, use func(*store.DB) error) error {
 	db, err := store.Open(ctx, store.Options{URL: address})
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// javaSource is the plugin that is measured: a request as a real plugin changes it, and a method that sends a text back,
-// which is as close as a call comes to an echo over the pipes.
+// javaSource is the measured plugin: it changes a request as a real plugin does, and has a method
+// that returns a text, which is as close as a call comes to an echo over the pipes.
 const javaSource = `
 package bench;
 import im.app.plugin.*;
@@ -55,15 +55,16 @@ public class Bench extends AppPlugin {
     }
 }`
 
-// javaCostCallers is with how many callers the cost of a call is taken.
+// javaCostCallers is the number of callers with which the cost of a call is measured.
 const javaCostCallers = 16
 
-// benchJava measures calls of a Java plugin through the whole mechanism beside a bare echo over the same pipes: no manager,
-// no protobuf. It returns the ratio of their CPU, that of the JVM included.
+// benchJava measures calls of a Java plugin through the manager and the host in comparison with a
+// bare echo over the same pipes, without manager and protobuf. It returns the ratio of their CPU,
+// including the JVM's.
 func benchJava(ctx context.Context, duration time.Duration, rounds int) (cost float64, err error) {
-	before := runtime.GOMAXPROCS(runtime.NumCPU()) // Here the server itself is in this process.
+	before := runtime.GOMAXPROCS(runtime.NumCPU()) // The server runs in this process.
 	defer runtime.GOMAXPROCS(before)
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server uses as high a percentage for small heaps.
 	jar, err := javaJar(ctx)
 	if err != nil {
 		return 0, err
@@ -168,7 +169,7 @@ func javaRow(callers int, name string, r, base result) []string {
 	}
 }
 
-// javaRequest is a message of about 300 bytes on the wire.
+// javaRequest returns a message of about 300 bytes on the wire.
 func javaRequest() *plugin.ClientRequest {
 	return &plugin.ClientRequest{UserID: 1, DeviceType: wire.DeviceType_ANDROID, ClientIP: "192.0.2.1", RequestID: 2, Request: &wire.AppRequest{
 		RequestId: new(int64(2)), Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{
@@ -177,7 +178,7 @@ func javaRequest() *plugin.ClientRequest {
 	}}
 }
 
-// callAll calls from several goroutines for a while.
+// callAll calls from several goroutines for a duration.
 func callAll(pid, n int, duration time.Duration, call func() error) (result, error) {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, n)

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// result is what one round of load measured.
+// result is the measurements of one round of load.
 type result struct {
-	rate     float64 // answers a second
+	rate     float64 // responses per second
 	p50, p99 time.Duration
-	cpu      time.Duration // what the server's process used for one answer; 0 when it is not known
-	jvm      time.Duration // what the JVM of Java plugins used for it
+	cpu      time.Duration // processor time of the server's process per response; 0 if unknown
+	jvm      time.Duration // processor time of the JVM per response
 }
 
-// load sends the same request over a number of connections, one at a time on
-// each, for a while. The client does little and allocates nothing for an
-// answer, so that it leaves the processors to the server.
+// load sends the same request over several connections, one at a time on each, for a duration. The
+// client does little and allocates nothing per response, so that it leaves the processors to the
+// server.
 func load(s *server, request string, connections int, duration time.Duration) result {
 	out := []byte(request)
 	return loadEach(s, func(int, int) []byte { return out }, connections, duration)
 }
 
-// loadEach is load with a request for each connection and each of its rounds.
+// loadEach is like load, with a separate request for each connection and round.
 func loadEach(s *server, request func(connection, n int) []byte, connections int, duration time.Duration) result {
 	var wg sync.WaitGroup
 	times := make([][]time.Duration, connections)
@@ -82,7 +82,7 @@ var (
 	contentLength = []byte("Content-Length")
 )
 
-// readAnswer reads one answer, which has a Content-Length or no content, and demands success.
+// readAnswer reads one response, which has a Content-Length or no content, and must be a success.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {
@@ -112,7 +112,7 @@ func readAnswer(r *bufio.Reader) error {
 	return err
 }
 
-// median returns the middle of each figure of some rounds.
+// median returns the median of each figure over rounds.
 func median(rounds []result) result {
 	return result{
 		rate: middle(rounds, func(r result) float64 { return r.rate }),
@@ -123,11 +123,12 @@ func median(rounds []result) result {
 	}
 }
 
-// medianRatio returns the median of some ratios and the 95 % interval of it.
+// medianRatio returns the median of ratios and its 95 % confidence interval.
 func medianRatio(ratios []float64) (median, interval string) {
 	slices.Sort(ratios)
 	n := len(ratios)
-	// The number of rounds below the true median has a binomial distribution, whatever that of the ratios is.
+	// The number of rounds below the true median has a binomial distribution, whatever the
+	// distribution of the ratios is.
 	margin := int(math.Ceil(0.98*math.Sqrt(float64(n)))) + 1
 	low, high := max(n/2-margin, 0), min((n-1)/2+margin, n-1)
 	return fmt.Sprintf("%.3f", (ratios[n/2]+ratios[(n-1)/2])/2), fmt.Sprintf("%.3f to %.3f", ratios[low], ratios[high])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the server beside a baseline in the same run, so that
-// the ratio says something even on a noisy machine. Servers run in processes of
-// their own; the client is the same for both.
+// Command bench measures the server against a baseline in the same run, so that the ratio is
+// meaningful even on a noisy machine. Servers run in their own processes; both have the same
+// client.
 package main
 
 import (
@@ -27,24 +27,24 @@ func main() {
 		serveEcho(os.Args[2])
 		return
 	}
-	// The client needs little; a second thread of it would only take a processor
-	// from the server in the middle of an answer.
+	// The client needs little; a second thread would only take a processor from the server while it
+	// handles a request.
 	runtime.GOMAXPROCS(1)
 	duration := flag.Duration("duration", 3*time.Second, "length of one round")
-	rounds := flag.Int("rounds", 3, "rounds of each server, taken in turns")
-	only := flag.String("only", "", "the only part to measure: admin, audit, clients, debugging, domain, growth (only when it is named), java, plugins, recordings, tracing or websockets")
-	sizes := flag.String("users", "10000,1000000", "numbers of users of the databases of the domain part, the smallest first")
-	perUser := flag.Int("messages-per-user", 10, "number of messages for each user there")
-	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts, instead of SQLite, and for the writes of the domain part")
-	packages := flag.String("packages", "", "folder whose node_modules the debugging part measures, each package in a plugin")
+	rounds := flag.Int("rounds", 3, "number of rounds of each server; servers alternate")
+	only := flag.String("only", "", "measure only this part: admin, audit, clients, debugging, domain, growth (which only runs if named), java, plugins, recordings, tracing or websockets")
+	sizes := flag.String("users", "10000,1000000", "numbers of users in the databases of the domain part, in ascending order")
+	perUser := flag.Int("messages-per-user", 10, "number of messages per user in these databases")
+	postgres := flag.String("postgres", "", "URL of an empty PostgreSQL database for the audit and clients parts (instead of SQLite) and for the writes of the domain part")
+	packages := flag.String("packages", "", "folder with the node_modules that the debugging part measures, each package in its own plugin")
 	load := clientOptions{}
-	flag.StringVar(&load.app, "app", "", "server that the clients part measures; built from this tree if empty")
-	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users of the clients part")
-	flag.IntVar(&load.window, "window", 8, "number of messages of each pair that are on their way there")
-	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions there, as far as open files are allowed")
-	charts := flag.String("charts", "", "folder that the growth part draws its charts into")
-	baseline := flag.String("check", "", "compare what the server costs with the baseline in this file, and measure nothing else")
-	renew := flag.Bool("renew", false, "with -check: write the baseline anew")
+	flag.StringVar(&load.app, "app", "", "program that the clients part measures; built from this tree if empty")
+	flag.IntVar(&load.pairs, "pairs", 128, "number of pairs of users in the clients part")
+	flag.IntVar(&load.window, "window", 8, "maximum number of unacknowledged messages per pair in the clients part")
+	flag.IntVar(&load.sessions, "sessions", 20_000, "number of idle sessions in the clients part, bounded by the limit of open files")
+	charts := flag.String("charts", "", "output folder for the charts of the growth part")
+	baseline := flag.String("check", "", "only compare the costs of the server with the baseline in this file")
+	renew := flag.Bool("renew", false, "with -check: rewrite the baseline")
 	flag.Parse()
 	users, err := parseSizes(*sizes)
 	if err != nil {
@@ -87,7 +87,7 @@ func main() {
 		log.Fatalf("bench: there is no part %q, only %s", *only, strings.Join(names, ", "))
 	}
 	for _, part := range parts {
-		if *only != part.name && (*only != "" || part.name == "growth") { // Growth takes as long as all others.
+		if *only != part.name && (*only != "" || part.name == "growth") { // Growth takes as long as all other parts.
 			continue
 		}
 		if err := part.run(); err != nil {

@@ -27,10 +27,10 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// swapRate is how many requests a second there are while a plugin is replaced.
+// swapRate is the number of requests per second while a plugin is replaced.
 const swapRate = 5000
 
-// pluginFunction is what the plugin of the measurements does with a message, and what the bare engine does.
+// pluginFunction is the function of the measured plugin and of the bare engine.
 const pluginFunction = `
   transform(request) {
     const create = request.request.createMessageRequest;
@@ -38,7 +38,7 @@ const pluginFunction = `
     return request;
   }`
 
-// pluginScript is a whole plugin with that function.
+// pluginScript returns a plugin with that function.
 func pluginScript(version int) []byte {
 	return fmt.Appendf(nil, `
 class Transformer extends AppExtension {
@@ -50,7 +50,7 @@ export default class extends AppPlugin {
 }`, pluginFunction, version)
 }
 
-// plugins measures what plugins cost.
+// plugins measures the cost of plugins.
 func plugins(ctx context.Context, o clientOptions) error {
 	fmt.Println("\n## Plugins")
 	if _, err := transform(ctx, o); err != nil {
@@ -71,8 +71,9 @@ func plugins(ctx context.Context, o clientOptions) error {
 	return hotSwap(ctx, app, dir, o)
 }
 
-// transform compares calls of ClientRequestHandler.transform through everything that a request goes through, and of the
-// host alone, with the same function on the bare engine, and returns the ratio of CPU of the former to the latter.
+// transform compares calls of ClientRequestHandler.transform through the whole request path, and of
+// the host alone, with the same function on the bare engine. It returns the ratio of CPU of the
+// former to the latter.
 func transform(ctx context.Context, o clientOptions) (cost float64, err error) {
 	text := "hello, this is a text message"
 	request := &plugin.ClientRequest{
@@ -121,7 +122,8 @@ func transform(ctx context.Context, o clientOptions) (cost float64, err error) {
 	}
 	spent := make([]spending, len(calls))
 	begin := time.Now()
-	// Short turns, so that what others do to the machine meets all alike. The first second warms up.
+	// Turns are short, so that other load on the machine affects all alike. The first second warms
+	// up.
 	for time.Since(begin) < time.Duration(o.rounds)*o.duration+time.Second {
 		if time.Since(begin) < time.Second {
 			clear(spent)
@@ -154,10 +156,10 @@ func transform(ctx context.Context, o clientOptions) (cost float64, err error) {
 	return float64(spent[len(calls)-1].cpu) / float64(spent[0].cpu), nil
 }
 
-// turnCalls is how often each way is called in a turn.
+// turnCalls is the number of calls per turn.
 const turnCalls = 500
 
-// newManager returns a manager with the plugin, started, as a server has it.
+// newManager returns a manager with the started plugin, as in a server.
 func newManager(ctx context.Context) (*plugin.Manager, error) {
 	host, err := js.New(js.Options{Points: plugin.Points})
 	if err != nil {
@@ -183,7 +185,7 @@ func newManager(ctx context.Context) (*plugin.Manager, error) {
 	return m, nil
 }
 
-// spending is what calls took.
+// spending is the cost of calls.
 type spending struct {
 	wall, cpu time.Duration
 	calls     int
@@ -200,7 +202,7 @@ func repeat(times int, call func() error) (spending, error) {
 	return spending{wall: time.Since(begin), cpu: ownCPU() - used}, nil
 }
 
-// ownCPU is how long this process has occupied processors, more exactly than process.CPU knows it.
+// ownCPU returns the processor time of this process, with a higher resolution than process.CPU.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -211,7 +213,8 @@ func ownCPU() time.Duration {
 
 func nanos(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d.Nanoseconds())/1000) }
 
-// withoutPlugins compares private messages on a server that has no plugin with one where plugins are disabled.
+// withoutPlugins compares private messages on a server without plugins with one where plugins are
+// disabled.
 func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error {
 	kinds := []struct{ name, enabled string }{{"plugins disabled", "false"}, {"no plugin loaded", "true"}}
 	talks := make([]exchange, len(kinds))
@@ -239,7 +242,7 @@ func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error
 			if err != nil {
 				return err
 			}
-			if round > 0 { // The first one warms up.
+			if round > 0 { // The first round warms up.
 				results[i] = append(results[i], r)
 			}
 		}
@@ -254,14 +257,14 @@ func withoutPlugins(ctx context.Context, app, dir string, o clientOptions) error
 	return nil
 }
 
-// medianCPU returns the round with the middle CPU.
+// medianCPU returns the round with the median CPU.
 func medianCPU(results []result) result {
 	slices.SortFunc(results, func(a, b result) int { return int(a.cpu - b.cpu) })
 	return results[len(results)/2]
 }
 
-// hotSwap replaces a plugin repeatedly while clients send requests, each of which goes through it. A request that
-// fails ends the measurement.
+// hotSwap replaces a plugin repeatedly while it handles requests of clients. A failed request ends
+// the measurement.
 func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	home := filepath.Join(dir, "swap")
 	if err := fillClients(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"), max(2*o.pairs, groupSize)); err != nil {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// apart gives the client the last processor and servers the others, so that
-// none of them waits for a processor that the other one has.
+// apart assigns the last processor to the client and the others to servers, so that neither waits
+// for a processor that the other one uses.
 type apart struct {
-	all, server, client string // lists of processors as taskset knows them
+	all, server, client string // lists of processors in the format of taskset
 }
 
-// newApart finds the processors. It says false where the client has to share
-// them with the server: on a machine with one, and where there is no taskset.
+// newApart finds the processors. It reports false if the client has to share them with the server:
+// on a machine with one processor, or without taskset.
 func newApart() (apart, bool) {
 	if _, err := exec.LookPath("taskset"); err != nil {
 		return apart{}, false

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// readTime is for how long each operation is repeated on each database.
+	// readTime is how long each operation is repeated on each database.
 	readTime = 300 * time.Millisecond
-	// maxReads bounds how often, and the first warmUp times do not count.
+	// maxReads limits the repetitions; the first warmUp do not count.
 	maxReads, warmUp = 500, 3
 	pageSize         = 10
 )
 
-// A readOperation is what an administrator asks for.
+// A readOperation is a query of an administrator.
 type readOperation struct {
 	name string
 	run  func(ctx context.Context, w *world) error
@@ -53,8 +53,8 @@ func reads(ctx context.Context, worlds []*world) error {
 	return nil
 }
 
-// measure returns the median time of an operation on each database. It takes the databases in turns, because a busy
-// machine would otherwise slow down one of them only.
+// measure returns the median time of an operation on each database. It alternates between the
+// databases, so that other load on the machine affects all of them.
 func measure(ctx context.Context, worlds []*world, operation readOperation) ([]time.Duration, error) {
 	times := make([][]time.Duration, len(worlds))
 	end := time.Now().Add(time.Duration(len(worlds)) * readTime)
@@ -77,8 +77,7 @@ func measure(ctx context.Context, worlds []*world, operation readOperation) ([]t
 	return medians, nil
 }
 
-// want fails for an operation that found nothing, which would be quick for the
-// wrong reason.
+// want returns an error if an operation found nothing, which would be fast for the wrong reason.
 func want[T any](found []T, err error) error {
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("nothing was found")
@@ -93,17 +92,16 @@ func wantPage[T any](total int64, found []T, err error) error {
 	return want(found, err)
 }
 
-// span is some time in the middle of the smallest database.
+// span returns a time span in the middle of the smallest database.
 func span(length time.Duration) store.DateRange {
 	start := born.Add(1000 * time.Second)
 	return store.DateRange{Start: &start, End: new(start.Add(length))}
 }
 
-// since is everything from a time on.
+// since returns the range after the first second.
 func since() store.DateRange { return store.DateRange{Start: new(born.Add(time.Second))} }
 
-// readOperations returns the operations; deep is the number of records of each
-// kind that the smallest database has at least.
+// readOperations returns the operations. users is the size of the smallest database.
 func readOperations(users int) []readOperation {
 	const deepest = "deepest page of the smallest"
 	deep := func(records int) int { return records - 2*pageSize }

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// recordingTemplates are what the rounds differ in: the template of the recording that runs.
+// recordingTemplates are the measured recording templates.
 var recordingTemplates = []string{"default", "profile"}
 
 // recordingWarmUp is how long messages are sent before each measurement.
 const recordingWarmUp = 500 * time.Millisecond
 
-// benchRecordings measures what a flight recording costs: the same private messages on one server, in turns without and
-// with one. Each is compared with what ran without one right before and right after it, so that what else the machine does
-// meets both.
+// benchRecordings measures the cost of a flight recording: the same private messages on one server,
+// alternately without and with one. Each measurement with a recording is compared with those right
+// before and after it, so that other load on the machine affects both.
 func benchRecordings(ctx context.Context, o clientOptions) error {
 	fmt.Println("\n## Flight recordings")
 	dir, err := os.MkdirTemp("", "app-bench")
@@ -69,7 +69,7 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 			if err != nil {
 				return err
 			}
-			if round > 0 { // The first one warms up.
+			if round > 0 { // The first round warms up.
 				without = append(without, after)
 				kinds[i].add(before, with, after, size)
 			}
@@ -85,10 +85,11 @@ func benchRecordings(ctx context.Context, o clientOptions) error {
 	return nil
 }
 
-// measureRecording sends messages while a recording with a template runs, "" is none, and returns the size of its file.
+// measureRecording sends messages while a recording with a template runs, or without one if the
+// template is "", and returns the size of its file.
 func measureRecording(ctx context.Context, s *server, t exchange, o clientOptions, c recorderClient, template string) (result, int64, error) {
 	return c.during(ctx, template, func() (result, error) {
-		// What happens once, at the start of a recording, is not what it costs to leave it on.
+		// Do not measure the start of a recording, which happens only once.
 		if r, err := t.run(s, o.window, 0, recordingWarmUp); err != nil {
 			return r, err
 		}
@@ -96,10 +97,11 @@ func measureRecording(ctx context.Context, s *server, t exchange, o clientOption
 	})
 }
 
-// recordingCost is what recordings with one template cost.
+// recordingCost is the cost of recordings with one template.
 type recordingCost struct {
 	results []result
-	// ratios are those of the CPU per message to the mean of what was measured right before and right after.
+	// ratios are the CPU per message relative to the mean of the measurements right before and
+	// after.
 	ratios []float64
 	bytes  int64
 }
@@ -110,7 +112,7 @@ func (c *recordingCost) add(before, with, after result, size int64) {
 	c.bytes += size
 }
 
-// row describes the cost. duration is that of each recording.
+// row formats the cost. duration is the length of each recording.
 func (c *recordingCost) row(name string, duration time.Duration) []string {
 	m := medianCPU(c.results)
 	ratio, interval := medianRatio(c.ratios)
@@ -118,10 +120,10 @@ func (c *recordingCost) row(name string, duration time.Duration) []string {
 	return []string{name, fmt.Sprintf("%.0f", m.rate), micros(m.cpu), ratio, interval, fmt.Sprintf("%.2f", float64(c.bytes)/minutes/1e6)}
 }
 
-// recorderClient starts and ends recordings of a server.
+// recorderClient starts and stops recordings of a server.
 type recorderClient struct{ url string }
 
-// during runs something while a recording runs, and returns the size of its file.
+// during calls run while a recording runs, and returns the size of its file.
 func (c recorderClient) during(ctx context.Context, template string, run func() (result, error)) (result, int64, error) {
 	if template == "" {
 		r, err := run()

@@ -22,14 +22,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// tracedShare is the share of the requests that are recorded where the cost of that is measured.
+// tracedShare is the share of recorded requests in the measurements.
 const tracedShare = 0.01
 
-// splitPercentage is how many of a hundred users get a candidate where the cost of a split is measured, of callingUsers.
+// splitPercentage is the percentage of callingUsers that use the candidate in the measurement of a
+// split.
 const splitPercentage, callingUsers = 10, 100
 
-// benchTracing measures what it costs calls of plugins that they can be recorded, that some are, and that another version
-// is called for some users.
+// benchTracing measures the cost of call tracing for plugins: enabled, with some calls recorded,
+// and with another version for some users.
 func benchTracing(ctx context.Context, duration time.Duration, rounds int) error {
 	if _, err := tracingJS(ctx, rounds); err != nil {
 		return err
@@ -38,18 +39,19 @@ func benchTracing(ctx context.Context, duration time.Duration, rounds int) error
 	return err
 }
 
-// A tracedWay is how calls of a plugin are made. The first of several is the baseline.
+// A tracedWay is a way to call plugins. The first of several is the baseline.
 type tracedWay struct {
 	name    string
 	manager *plugin.Manager
-	// share is the share of the requests that are recorded.
+	// share is the share of recorded requests.
 	share float64
 }
 
-// tracedManagers are managers without what records calls, with it, and with two versions of a plugin.
+// tracedManagers are managers without call tracing, with it, and with two versions of a plugin.
 type tracedManagers struct{ without, with, split *plugin.Manager }
 
-// ways are calls without what records them, with it while nothing is recorded, while a share is, and through a split.
+// ways returns calls without tracing, with tracing but no recorded calls, with a share of recorded
+// calls, and through a split.
 func (m *tracedManagers) ways() []tracedWay {
 	return []tracedWay{
 		{"without a recorder", m.without, 0},
@@ -59,7 +61,7 @@ func (m *tracedManagers) ways() []tracedWay {
 	}
 }
 
-// start starts a plugin in each of the managers. host returns the host of the next one.
+// start starts a plugin in each manager. host returns a new host.
 func (m *tracedManagers) start(ctx context.Context, host func() (plugin.Host, error), source plugin.Source) error {
 	for _, one := range []struct {
 		manager  **plugin.Manager
@@ -81,7 +83,7 @@ func (m *tracedManagers) start(ctx context.Context, host func() (plugin.Host, er
 	return nil
 }
 
-// close closes those that were started.
+// close closes the started managers.
 func (m *tracedManagers) close(ctx context.Context) (err error) {
 	for _, one := range []*plugin.Manager{m.without, m.with, m.split} {
 		if one != nil {
@@ -91,7 +93,8 @@ func (m *tracedManagers) close(ctx context.Context) (err error) {
 	return err
 }
 
-// call returns a call of the plugin as the server makes it. Each has another request id, and the next of the users.
+// call returns a call of the plugin as the server makes it. Each call has a new request id and the
+// next user.
 func (w tracedWay) call(ctx context.Context) func() error {
 	if r := w.manager.Calls.Traces(); r != nil {
 		s := config.Default().Plugin.Traces
@@ -118,8 +121,8 @@ func (w tracedWay) call(ctx context.Context) func() error {
 	}
 }
 
-// compareTracing measures the ways in turns, so that what others do to the machine meets all alike, and returns for each the
-// median ratio of CPU of a call to that of the baseline in the same round.
+// compareTracing alternates between the ways, so that other load on the machine affects all alike,
+// and returns for each the median ratio of CPU per call to that of the baseline in the same round.
 func compareTracing(title string, ways []tracedWay, rounds int, measure func(tracedWay) (time.Duration, error)) ([]float64, error) {
 	spent, ratios := make([][]time.Duration, len(ways)), make([][]float64, len(ways))
 	for round := range rounds + 1 {
@@ -128,7 +131,7 @@ func compareTracing(title string, ways []tracedWay, rounds int, measure func(tra
 			if err != nil {
 				return nil, err
 			}
-			if round == 0 { // It warms up.
+			if round == 0 { // The first round warms up.
 				continue
 			}
 			spent[i] = append(spent[i], cpu)
@@ -145,7 +148,7 @@ func compareTracing(title string, ways []tracedWay, rounds int, measure func(tra
 	return result, nil
 }
 
-// managerOf returns a manager with a host and a plugin that is started.
+// managerOf returns a manager with a host and a started plugin.
 func managerOf(ctx context.Context, host plugin.Host, source plugin.Source, recorder *trace.Recorder) (*plugin.Manager, error) {
 	settings := config.Default().Plugin
 	m := plugin.NewManager(plugin.Options{
@@ -164,12 +167,13 @@ func managerOf(ctx context.Context, host plugin.Host, source plugin.Source, reco
 	return m, nil
 }
 
-// tracedTurn is how many calls of a script a turn has, and tracedTurns how many turns there are for each round of others.
+// tracedTurn is the number of calls per turn of a script, and tracedTurns the number of turns per
+// round of other benchmarks.
 const tracedTurn, tracedTurns = 4000, 20
 
-// tracingJS measures what tracing costs a call of a script.
+// tracingJS measures the cost of tracing per call of a script.
 func tracingJS(ctx context.Context, rounds int) (ratios []float64, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server uses as high a percentage for small heaps.
 	var m tracedManagers
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	host := func() (plugin.Host, error) { return js.New(js.Options{Points: plugin.Points}) }
@@ -182,10 +186,10 @@ func tracingJS(ctx context.Context, rounds int) (ratios []float64, err error) {
 	})
 }
 
-// tracingJava measures what tracing costs a call of a Java plugin, that of the JVM included.
+// tracingJava measures the cost of tracing per call of a Java plugin, including the JVM's.
 func tracingJava(ctx context.Context, duration time.Duration, rounds int) (ratios []float64, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server gives a small heap as much room.
-	before := runtime.GOMAXPROCS(runtime.NumCPU())     // Here the server itself is in this process.
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // The server uses as high a percentage for small heaps.
+	before := runtime.GOMAXPROCS(runtime.NumCPU())     // The server runs in this process.
 	defer runtime.GOMAXPROCS(before)
 	jar, err := javaJar(ctx)
 	if err != nil {
@@ -208,7 +212,8 @@ func tracingJava(ctx context.Context, duration time.Duration, rounds int) (ratio
 	})
 }
 
-// A sharedHost is a host that a manager does not close: two JVMs would not have compiled the same code alike.
+// A sharedHost is a host that a manager does not close, because two JVMs would not compile the same
+// code alike.
 type sharedHost struct{ plugin.Host }
 
 // Close does nothing.

@@ -21,12 +21,14 @@ import (
 )
 
 const (
-	// beating and resting are how many connections send heartbeats, and how many only take memory.
+	// beating is the number of connections that send heartbeats, and resting that of idle
+	// connections.
 	beating, resting = 64, 4000
 )
 
-// webSockets compares the gateway, which reads frames by itself, with servers made of libraries that send every
-// message back. The messages are heartbeats: empty, so that nothing but the WebSocket is measured.
+// webSockets compares the gateway, which has its own frame reader, with servers that echo every
+// message with a library. The messages are heartbeats, which are empty, so that only the WebSocket
+// is measured.
 func webSockets(ctx context.Context, duration time.Duration, rounds int) error {
 	dir, err := os.MkdirTemp("", "app-bench")
 	if err != nil {
@@ -82,7 +84,7 @@ func webSockets(ctx context.Context, duration time.Duration, rounds int) error {
 	return nil
 }
 
-// open opens WebSockets, with a session over each if the server is a gateway.
+// open opens WebSockets, with a session on each if the server is a gateway.
 func open(s *server, sessions bool, count int) (sockets []*websocket.Socket, err error) {
 	if sessions {
 		return connect(s, 0, count, 64)
@@ -105,7 +107,7 @@ func disconnect(sockets []*websocket.Socket) {
 	}
 }
 
-// beats sends heartbeats over all connections, one at a time on each, for a while.
+// beats sends heartbeats over all connections, one at a time on each, for a duration.
 func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 	sockets, err := open(s, sessions, beating)
 	defer disconnect(sockets)
@@ -123,7 +125,7 @@ func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 				if failures[i] = c.Write(nil); failures[i] != nil {
 					return
 				}
-				// A gateway may tell its client something before.
+				// A gateway may send a notification before the response.
 				for payload := []byte{0}; len(payload) > 0 && failures[i] == nil; {
 					payload, failures[i] = c.Read()
 				}
@@ -147,7 +149,7 @@ func beats(s *server, sessions bool, duration time.Duration) (result, error) {
 	}, nil
 }
 
-// restingBytes is the memory that an idle connection takes in the process of the server.
+// restingBytes returns the memory of an idle connection in the process of the server.
 func restingBytes(ctx context.Context, s *server, sessions bool) (float64, error) {
 	before, err := process.Resident(s.pid)
 	if err != nil {
@@ -167,7 +169,7 @@ func restingBytes(ctx context.Context, s *server, sessions bool) (float64, error
 	return float64(after-before) / resting, err
 }
 
-// serveEcho is a server made of a library.
+// serveEcho runs an echo server with a library.
 func serveEcho(library string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -199,13 +201,14 @@ func gwsEcho() http.HandlerFunc {
 	upgrader := gws.NewUpgrader(echo{}, nil)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if c, err := upgrader.Upgrade(w, r); err == nil {
-			// The request and its buffers are not needed any more: a goroutine of its own lets them go.
+			// The request and its buffers are no longer needed: reading on a new goroutine lets
+			// them be collected.
 			go c.ReadLoop()
 		}
 	}
 }
 
-// echo sends messages back.
+// echo echoes messages.
 type echo struct{ gws.BuiltinEventHandler }
 
 func (echo) OnMessage(c *gws.Conn, m *gws.Message) {

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// writers is how many write at the same time.
+	// writers is the number of concurrent writers.
 	writers = 64
-	// people and circles are the users and groups that exist before.
+	// people and circles are the numbers of existing users and groups.
 	people, circles = 1000, 2000
-	// bulk is how many records a bulk insert commits at once.
+	// bulk is the number of records in a transaction of a bulk insert.
 	bulk = 1000
 )
 
-// A writeKind is something that is written one record at a time: through the
-// rules, and as the plain statements that leave the same rows behind.
+// A writeKind is a kind of record that is written one at a time: through the domain rules, and by
+// plain statements that write the same rows.
 type writeKind struct {
 	name  string
 	rules func(ctx context.Context, w *world, n int64) error
@@ -47,7 +47,7 @@ var hash = slices.Repeat([]byte{'x'}, 54)
 
 func writeKinds() []writeKind {
 	now := time.Now().UnixMilli()
-	const first = 1_000_000_000 // of the ids that nobody has
+	const first = 1_000_000_000 // of unused ids
 	return []writeKind{
 		{
 			"users",
@@ -113,7 +113,7 @@ func writeKinds() []writeKind {
 	}
 }
 
-// writes measures durable writes, the rules and the plain statements in turns.
+// writes measures durable writes, alternating between the domain rules and the plain statements.
 func writes(ctx context.Context, url string, duration time.Duration, rounds int) (err error) {
 	w, err := newWorld(ctx, url, 0, 0)
 	if err != nil {
@@ -177,7 +177,7 @@ func writes(ctx context.Context, url string, duration time.Duration, rounds int)
 	return nil
 }
 
-// populate makes the users and groups that members and messages need.
+// populate creates the users and groups that members and messages need.
 func populate(ctx context.Context, w *world) error {
 	return w.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		now := time.Now()
@@ -191,13 +191,13 @@ func populate(ctx context.Context, w *world) error {
 			groups = append(groups, store.Group{ID: id, CreatorID: 1, OwnerID: 1, TypeID: group.DefaultTypeID, IsActive: true, CreationDate: now, LastUpdatedDate: now})
 			counts[id] = 0
 		}
-		// The members are far more than a usual group has.
+		// The group has far more members than usual.
 		_, err := store.UpdateGroupTypes(ctx, tx, []int64{group.DefaultTypeID}, store.GroupTypeChange{GroupSizeLimit: new(int32(1_000_000))})
 		return errors.Join(err, store.InsertUsers(ctx, tx, users...), store.InsertGroups(ctx, tx, groups...), store.InsertGroupVersions(ctx, tx, now, counts))
 	})
 }
 
-// openRaw opens a database as the store does, apart from its own machinery.
+// openRaw opens a database as the store does, without its own machinery.
 func openRaw(url string, engine store.Engine) (*sql.DB, error) {
 	if engine == store.PostgreSQL {
 		db, err := sql.Open("pgx", url)
@@ -237,7 +237,7 @@ func prepare(ctx context.Context, db *sql.DB, engine store.Engine, list []rawSta
 	return w, nil
 }
 
-// commit writes a number of records in one transaction.
+// commit writes records in one transaction.
 func (w rawWriter) commit(ctx context.Context, next *atomic.Int64, records int) (int, error) {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -259,8 +259,9 @@ func (w rawWriter) commit(ctx context.Context, next *atomic.Int64, records int) 
 	return records, tx.Commit()
 }
 
-// sharing has each writer hand over one record after the other, and wait until it is durable, to somebody who commits
-// together what is waiting: the least that can be done for writers who share commits.
+// sharing makes each writer pass one record after the other to a committer, which commits the
+// waiting records together, and wait until it is durable: the minimum for writers that share
+// commits.
 func (w rawWriter) sharing(ctx context.Context, duration time.Duration, next *atomic.Int64) (float64, error) {
 	requests := make(chan chan error, writers)
 	var committer sync.WaitGroup
@@ -293,8 +294,7 @@ func (w rawWriter) sharing(ctx context.Context, duration time.Duration, next *at
 	return rate, err
 }
 
-// inTurn repeats a write for a while and returns how many records it wrote a
-// second.
+// inTurn repeats a write for a duration and returns the number of records per second.
 func inTurn(duration time.Duration, write func() (int, error)) (float64, error) {
 	start, total := time.Now(), 0
 	for time.Since(start) < duration {
@@ -307,7 +307,7 @@ func inTurn(duration time.Duration, write func() (int, error)) (float64, error) 
 	return float64(total) / time.Since(start).Seconds(), nil
 }
 
-// concurrently is inTurn by all writers at the same time.
+// concurrently is like inTurn, with all writers at the same time.
 func concurrently(duration time.Duration, write func() (int, error)) (float64, error) {
 	var group sync.WaitGroup
 	rates, errs := make([]float64, writers), make([]error, writers)

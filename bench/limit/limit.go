@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limit is a server that does what no messenger can leave out, and nothing else: it reads the frames of clients, stores each
-// message in a commit that is on disk and that those share who wait, and writes the answer and the notifications. It checks nothing
-// and knows no plugins, devices or other nodes. What it reaches is what the machine can do; a messenger is measured by its share of
-// that. It is no server for anybody else.
+// Package limit is a minimal messaging server that does only what no messenger can omit: it reads
+// the frames of clients, stores each message in a durable commit that waiting messages share, and
+// writes responses and notifications. It checks nothing and has no plugins, devices or other nodes.
+// Its throughput is what the machine can do; a messenger is measured by its share of that. It is
+// only for benchmarks.
 package limit
 
 import (
@@ -23,19 +24,20 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Options say what is served.
+// Options configure the server.
 type Options struct {
-	// Listener is where clients connect; Serve closes it. URL is the database, as the server itself takes it.
+	// Listener accepts the connections of clients; Serve closes it. URL is the database, in the
+	// format of the server.
 	Listener net.Listener
 	URL      string
-	// Members is how many users each group has, beginning with the user 1.
+	// Members is the number of users in each group, starting with user 1.
 	Members int64
 }
 
-// codeOK is the status of a request that was carried out.
+// codeOK is the status of a successful request.
 const codeOK = 1000
 
-// server has the clients that are logged in, by their users.
+// server has the logged-in clients by user.
 type server struct {
 	members int64
 	lanes   []*lane
@@ -80,7 +82,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	}
 }
 
-// stop ends the connections and the lanes.
+// stop closes the connections and stops the lanes.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +94,7 @@ func (s *server) stop() {
 	}
 }
 
-// A client is a connection. Lanes add frames to out and write it.
+// A client is a connection. Lanes append frames to out and write it.
 type client struct {
 	conn net.Conn
 	user int64
@@ -101,14 +103,14 @@ type client struct {
 	out []byte
 }
 
-// serve reads the frames of a client until it goes.
+// serve reads the frames of a client until it disconnects.
 func (s *server) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 1<<10)
 	if _, err := http.ReadRequest(r); err != nil {
 		return
 	}
-	// The key that load generators send is always the same.
+	// Load generators always send the same key.
 	_, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
 	c := &client{conn: conn}
 	for err == nil {
@@ -154,7 +156,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return payload, nil
 }
 
-// appendFrame appends the frame of a payload.
+// appendFrame appends a frame with a payload.
 func appendFrame(b, payload []byte) []byte {
 	const binaryFrame, twoBytes = 0x82, 126
 	b = append(b, binaryFrame)
@@ -168,7 +170,7 @@ func appendFrame(b, payload []byte) []byte {
 
 var errKind = errors.New("only logins and messages are served")
 
-// receive carries a request out, or lets a lane do so.
+// receive carries out a request, or passes it to a lane.
 func (s *server) receive(c *client, payload []byte) error {
 	request := new(wire.AppRequest)
 	if err := proto.Unmarshal(payload, request); err != nil {
@@ -203,18 +205,18 @@ func encode(n *wire.AppNotification) []byte {
 	return payload
 }
 
-// A message is on its way from a client.
+// A message is a message of a client until it is acknowledged.
 type message struct {
 	sender  *client
 	request *wire.AppRequest
 	body    *wire.CreateMessageRequest
 	target  int64
 	toGroup bool
-	// id and date, in milliseconds, are given when it is stored.
+	// id and date, in milliseconds, are set when it is stored.
 	id, date int64
 }
 
-// A lane stores messages together that wait at the same time, those of one sender in their order.
+// A lane stores messages that wait at the same time together, those of one sender in order.
 type lane struct {
 	server *server
 	save   func([]*message) error
@@ -239,7 +241,7 @@ func (l *lane) stop() {
 	l.filled.Signal()
 }
 
-// maxBatch bounds how many messages share a commit, as the server does.
+// maxBatch limits how many messages share a commit, as the server does.
 const maxBatch = 256
 
 // take waits for messages; it returns none when the lane stops.
@@ -272,7 +274,7 @@ func (l *lane) run() error {
 	}
 }
 
-// deliver answers and notifies, with one call of the system for each client.
+// deliver sends responses and notifications, with one system call for each client.
 func (l *lane) deliver(batch []*message) {
 	var written []*client
 	add := func(c *client, payload []byte) {
@@ -306,7 +308,7 @@ func (l *lane) deliver(batch []*message) {
 	s.mu.RUnlock()
 	for _, c := range written {
 		c.mu.Lock()
-		// A client that is gone has no need of it.
+		// Errors of closed connections do not matter.
 		_, _ = c.conn.Write(c.out)
 		c.out = c.out[:0]
 		c.mu.Unlock()

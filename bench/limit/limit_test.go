@@ -17,7 +17,8 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestServe lets users write to each other and to a group: every message that was acknowledged is delivered and stored once.
+// TestServe lets users write to each other and to a group: every acknowledged message is delivered,
+// and stored once.
 func TestServe(t *testing.T) {
 	for _, engine := range []struct {
 		name string

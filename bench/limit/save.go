@@ -11,18 +11,20 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
-	_ "modernc.org/sqlite" // The driver of SQLite files.
+	_ "modernc.org/sqlite" // SQLite driver
 
 	"example.org/app/internal/store"
 )
 
-// postgresLanes is how many commits are on their way at a time on PostgreSQL, as many as those of the server. SQLite has one writer.
+// postgresLanes is the number of concurrent commits on PostgreSQL, as in the server. SQLite has one
+// writer.
 const postgresLanes = 4
 
-// lastID is the last id that was given.
+// lastID is the last assigned id.
 var lastID atomic.Int64
 
-// nextID makes an id like those of the server, whose tables are partitioned by it: it begins with the time.
+// nextID returns an id like those of the server, whose tables are partitioned by it: it starts with
+// the time.
 func nextID(millis int64) int64 {
 	const epoch, shift = 1_602_547_200_000, 22
 	for {
@@ -34,7 +36,8 @@ func nextID(millis int64) int64 {
 	}
 }
 
-// openSavers makes the tables of the server and returns what stores messages, each for one goroutine.
+// openSavers creates the tables of the server and returns functions that store messages, each for
+// one goroutine.
 func openSavers(ctx context.Context, url string) (savers []func([]*message) error, closeAll func() error, err error) {
 	db, err := store.Open(ctx, store.Options{URL: url})
 	if err != nil {
@@ -65,13 +68,13 @@ func openSavers(ctx context.Context, url string) (savers []func([]*message) erro
 	return savers, closeAll, nil
 }
 
-// reader names who has read which conversation.
+// reader identifies a reader of a conversation.
 type reader struct {
 	owner, target int64
 	isGroup       bool
 }
 
-// read returns until when the senders of messages have read.
+// read returns the time until which the senders of messages have read.
 func read(batch []*message) map[reader]int64 {
 	dates := map[reader]int64{}
 	for _, m := range batch {
@@ -115,19 +118,19 @@ func saveToServer(ctx context.Context, conn *pgx.Conn, batch []*message) (err er
 	return conn.SendBatch(ctx, &all).Close()
 }
 
-// A file is a SQLite file with the statements that were prepared, by how many rows they write.
+// A file is a SQLite file with its prepared statements, by the number of rows that they insert.
 type file struct {
 	conn     *sql.Conn
 	prepared map[statement]*sql.Stmt
 }
 
-// statement is an INSERT of some rows.
+// statement is an INSERT of several rows.
 type statement struct {
 	head, row, tail string
 	rows            int
 }
 
-// openFile opens a SQLite file whose commits are on disk.
+// openFile opens a SQLite file with durable commits.
 func openFile(ctx context.Context, path string) (save func([]*message) error, closeFile func() error, err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -178,7 +181,7 @@ func (f *file) save(ctx context.Context, batch []*message) error {
 	return err
 }
 
-// insert writes rows by statements of 64, 8 or one of them.
+// insert inserts rows with statements of 64, 8 or one row.
 func (f *file) insert(ctx context.Context, s statement, rows [][]any) error {
 	for len(rows) > 0 {
 		switch {

@@ -22,15 +22,15 @@ import (
 
 const appPassword = "secret"
 
-// app is our server, or another build of it. Its users have the ids that follow their numbers.
+// app is our server, or another build of it. The ids of its users follow their numbers.
 type app struct {
 	program, home, build, engine string
-	db                           *database // nil is SQLite
+	db                           *database // nil means SQLite
 	clients, admins              string
-	filled                       bool // there are users
+	filled                       bool // whether there are users
 }
 
-// The builds of our server.
+// Builds of our server.
 const (
 	thisBuild  = "app"
 	otherBuild = "other"
@@ -69,7 +69,7 @@ func (a *app) command() []string {
 		set("service.admin-api.http.host", "127.0.0.1"), set("service.admin-api.http.port", adminPort),
 		set("gateway.admin-api.http.port", "0"), set("console.port", "0"), set("gateway.tcp.enabled", "false"),
 		set("gateway.websocket.host", "127.0.0.1"), set("gateway.websocket.port", clientPort),
-		// One client stands for many: no limits for each of them.
+		// One client represents many: no limits per client.
 		set("gateway.client-api.rate-limiting.capacity", many), set("gateway.client-api.rate-limiting.initial-tokens", many),
 		set("service.admin-api.rate-limiting.capacity", many), set("service.admin-api.rate-limiting.initial-tokens", many),
 		set("gateway.session.close-idle-session-after-seconds", "0"),

@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/store/pgserver"
 )
 
-// A database is the PostgreSQL server that all share.
+// A database is the PostgreSQL server that all servers share.
 type database struct {
 	server *pgserver.Server
 	admin  *pgx.Conn
@@ -26,7 +26,7 @@ type database struct {
 	port   int
 }
 
-// startDatabase starts a server whose commits are durable, with memory for the data of all.
+// startDatabase starts a server whose commits are durable, with enough memory for all data.
 func startDatabase() (db *database, err error) {
 	f, err := pgserver.New("")
 	if err != nil {
@@ -60,19 +60,19 @@ func (db *database) stop() error {
 	return errors.Join(db.admin.Close(context.Background()), db.server.Stop())
 }
 
-// url returns where a database is.
+// url returns the URL of a database.
 func (db *database) url(name string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", "postgres"), Host: fmt.Sprintf("127.0.0.1:%d", db.port), Path: "/" + name, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// create makes an empty database.
+// create creates an empty database.
 func (db *database) create(ctx context.Context, name string) error {
 	_, err := db.admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
 	return err
 }
 
-// count asks a database for a number.
+// count queries a number from a database.
 func (db *database) count(ctx context.Context, name, query string) (n int64, err error) {
 	conn, err := pgx.Connect(ctx, db.url(name))
 	if err != nil {
@@ -82,7 +82,7 @@ func (db *database) count(ctx context.Context, name, query string) (n int64, err
 	return n, conn.QueryRow(ctx, query).Scan(&n)
 }
 
-// cpu returns what its processes have used so far.
+// cpu returns the processor time of its processes so far.
 func (db *database) cpu() time.Duration {
 	used, _ := process.TreeCPU(db.pid)
 	return used

@@ -21,10 +21,10 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// limitCommand is the first argument that makes this program the limit of what can be reached, in place of the comparison.
+// limitCommand is the first argument that runs this program as the limit instead of the comparison.
 const limitCommand = "limit"
 
-// serveLimit is that program.
+// serveLimit runs the limit.
 func serveLimit(args []string) error {
 	if len(args) != 3 {
 		return errors.New("limit: expected an address, a database and the size of groups")
@@ -42,8 +42,8 @@ func serveLimit(args []string) error {
 	return limit.Serve(ctx, limit.Options{Listener: listener, URL: args[1], Members: members})
 }
 
-// bound is the limit of what can be reached: package limit, in a process of its own. It takes the place of our server, so that it
-// shares how clients and databases of that are used.
+// bound is the limit: package limit in its own process. It embeds our server, because clients and
+// databases are used in the same way.
 type bound struct {
 	*app
 	members int
@@ -72,7 +72,7 @@ func (b *bound) answers(context.Context) error {
 	return s.Close()
 }
 
-// fill has nothing to do: whoever logs in is a user.
+// fill does nothing: every login creates its user.
 func (b *bound) fill(context.Context, int) error { return nil }
 
 func (b *bound) admin(context.Context) (addr string, byID, page []byte, err error) {

@@ -2,8 +2,9 @@
 
 //go:build linux
 
-// Command peers compares the server with others of its kind, and with the limit of what the machine can do. It starts all of them on this machine, those that can use
-// PostgreSQL on one PostgreSQL server where each commit is durable, and gives them the same load in turns.
+// Command peers compares the server with other messengers, and with the limit of what the machine
+// can do. It starts all of them on this machine, those that support PostgreSQL on one PostgreSQL
+// server with durable commits, and puts the same load on each in turn.
 package main
 
 import (
@@ -25,22 +26,22 @@ import (
 	"time"
 )
 
-// options say what is compared, and how.
+// options configure the comparison.
 type options struct {
-	app, other, nakama, tinode, tinodeDB, pocketBase string // programs; "" is none
+	app, other, nakama, tinode, tinodeDB, pocketBase string // paths of programs; "" means none
 
-	// only selects the figures that are measured, and servers who takes part; nil is all.
+	// only selects the measured figures, and servers the participants; nil means all.
 	only, servers *regexp.Regexp
 
 	rounds   int
 	duration time.Duration // of a phase
-	limit    time.Duration // of it all
+	limit    time.Duration // of the whole run
 	pairs    int
 	members  int
 	sessions int
 	starts   int
-	settle   time.Duration // how long sessions are idle before their memory is looked at
-	disturb  float64       // the share of the processors that others may use in a phase
+	settle   time.Duration // how long sessions are idle before their memory is measured
+	disturb  float64       // the share of the processors that other processes may use in a phase
 }
 
 func main() {
@@ -52,34 +53,35 @@ func main() {
 		return
 	}
 	o := options{}
-	flag.StringVar(&o.app, "app", "", "the server itself; built from this tree if empty")
-	flag.StringVar(&o.other, "other", "", "another build of the server, taken for one of the others")
+	flag.StringVar(&o.app, "app", "", "program of our server; built from this tree if empty")
+	flag.StringVar(&o.other, "other", "", "program of another build of our server, treated as another product")
 	expression := func(name string, into **regexp.Regexp, usage string) {
 		flag.Func(name, usage, func(text string) (err error) {
 			*into, err = regexp.Compile(text)
 			return err
 		})
 	}
-	expression("only", &o.only, "measure only the figures whose names match this `expression`")
-	expression("servers", &o.servers, "let only the servers take part whose names match this `expression`, such as /SQLite")
+	expression("only", &o.only, "measure only figures whose names match this `expression`")
+	expression("servers", &o.servers, "measure only servers whose names match this `expression`, such as /SQLite")
 	flag.StringVar(&o.nakama, "nakama", "", "the program nakama")
 	flag.StringVar(&o.tinode, "tinode", "", "the program of Tinode's server, built with -tags postgres")
 	flag.StringVar(&o.tinodeDB, "tinode-db", "", "the program tinode-db, built with -tags postgres")
 	flag.StringVar(&o.pocketBase, "pocketbase", "", "the program pocketbase")
-	flag.IntVar(&o.rounds, "rounds", 9, "rounds of each server, taken in turns")
+	flag.IntVar(&o.rounds, "rounds", 9, "number of rounds of each server; servers alternate")
 	flag.DurationVar(&o.duration, "duration", 2*time.Second, "length of a phase of a round")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "when no further round begins")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "time after which no further round starts")
 	flag.IntVar(&o.pairs, "pairs", 128, "number of pairs of users")
 	flag.IntVar(&o.members, "members", 500, "number of members of the group")
-	flag.IntVar(&o.sessions, "sessions", 8000, "number of idle sessions, as far as open files are allowed")
-	flag.IntVar(&o.starts, "starts", 5, "how often each server is started")
-	flag.DurationVar(&o.settle, "settle", 15*time.Second, "how long sessions are idle before their memory is looked at")
-	flag.Float64Var(&o.disturb, "disturbance", 0.15, "share of the processors that others may use while something is measured")
+	flag.IntVar(&o.sessions, "sessions", 8000, "number of idle sessions, bounded by the limit of open files")
+	flag.IntVar(&o.starts, "starts", 5, "number of starts of each server")
+	flag.DurationVar(&o.settle, "settle", 15*time.Second, "how long sessions are idle before their memory is measured")
+	flag.Float64Var(&o.disturb, "disturbance", 0.15, "share of the processors that other processes may use during a measurement")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("peers: unexpected argument %q", flag.Arg(0))
 	}
-	// The client needs little; a second thread of it would only take a processor from the server in the middle of an answer.
+	// The client needs little; a second thread would only take a processor from the server while it
+	// handles a request.
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -91,7 +93,7 @@ func main() {
 // compare runs the whole comparison and prints the result.
 func compare(ctx context.Context, o options, out io.Writer) (err error) {
 	end := time.Now().Add(o.limit)
-	// A server that hangs is killed with the context, and whoever waits for it learns that.
+	// The context kills a server that hangs, and its waiters get an error.
 	ctx, cancel := context.WithTimeout(ctx, o.limit+o.limit/2)
 	defer cancel()
 	if (o.tinode == "") != (o.tinodeDB == "") {
@@ -139,7 +141,7 @@ func compare(ctx context.Context, o options, out io.Writer) (err error) {
 	return r.checkStored(ctx, out)
 }
 
-// servers are those that were given, and the names of the others.
+// servers returns the configured servers, and the names of the missing ones.
 func servers(o options, dir string, db *database) (given []server, missing []string) {
 	add := func(path, name string, s server) {
 		if path == "" {

@@ -14,7 +14,7 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestMain lets this program be the limit, as main does.
+// TestMain lets this program run as the limit, as main does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == limitCommand {
 		if err := serveLimit(os.Args[2:]); err != nil {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestCompare compares the server with nobody, on both engines.
+// TestCompare runs the comparison with only our server, on both engines.
 func TestCompare(t *testing.T) {
 	need.Time(t)
 	var out strings.Builder

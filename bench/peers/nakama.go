@@ -22,7 +22,8 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// nakama is https://github.com/heroiclabs/nakama. Its clients ask for a token over HTTP and open a WebSocket with it.
+// nakama is https://github.com/heroiclabs/nakama. Its clients request a token over HTTP and open a
+// WebSocket with it.
 type nakama struct {
 	program, dir  string
 	db            *database
@@ -31,13 +32,13 @@ type nakama struct {
 }
 
 func newNakama(program string, db *database, dir string) *nakama {
-	// It uses the port before that of clients, and those before that of its console.
+	// It also uses the port before the one for clients, and those before the one of its console.
 	return &nakama{program: program, db: db, dir: filepath.Join(dir, "nakama"), port: freeFrom(1), console: freeFrom(3)}
 }
 
 func (n *nakama) name() string { return "Nakama" }
 
-// arguments are those of all its commands.
+// arguments returns the common arguments of its commands.
 func (n *nakama) arguments() []string {
 	address := strings.TrimSuffix(strings.TrimPrefix(n.db.url("nakama"), "postgres://"), "?sslmode=disable")
 	return []string{"--database.address", address, "--logger.level", "ERROR"}
@@ -74,7 +75,7 @@ func (n *nakama) api(ctx context.Context, path string, authorise func(*http.Requ
 	return call(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d%s", n.port, path), authorise, body, result)
 }
 
-// token logs a user in, who is created if there is none.
+// token logs a user in, who is created if necessary.
 func (n *nakama) token(ctx context.Context, user int) (string, error) {
 	var session struct{ Token string }
 	err := n.api(ctx, "/v2/account/authenticate/device?create=true", basic("defaultkey", ""),
@@ -136,7 +137,7 @@ const (
 	nakamaGroup  = 3
 )
 
-// join makes a user part of a channel and returns its id.
+// join adds a user to a channel and returns its id.
 func (n *nakama) join(s *websocket.Socket, target string, kind int) (string, error) {
 	err := s.Write(fmt.Appendf(nil, `{"cid":"join","channel_join":{"target":%q,"type":%d,"persistence":true,"hidden":true}}`, target, kind))
 	if err != nil {
@@ -217,7 +218,7 @@ func (n *nakama) admin(ctx context.Context) (addr string, byID, page []byte, err
 	return addr, get("/v2/console/account/"+n.ids[1], authorization), get("/v2/console/account", authorization), nil
 }
 
-// stored leaves out what the server itself says to a group, which has codes.
+// stored excludes messages of the server itself to a group, which have codes.
 func (n *nakama) stored(ctx context.Context) (int64, error) {
 	return n.db.count(ctx, "nakama", "SELECT count(*) FROM message WHERE code = 0")
 }

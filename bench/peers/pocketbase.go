@@ -17,8 +17,9 @@ const (
 	pocketBasePassword = "a-long-password"
 )
 
-// pocketBase is https://github.com/pocketbase/pocketbase, which has no messages: only requests of administrators are
-// compared. Its users are records with a name, because it hashes passwords slowly.
+// pocketBase is https://github.com/pocketbase/pocketbase, which has no messages: only requests of
+// administrators are compared. Its users are records with a name, because its password hashing is
+// slow.
 type pocketBase struct {
 	program, dir, addr string
 	token, first       string

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A figure is what is compared.
+// A figure is a compared measurement.
 type figure string
 
 const (
@@ -39,7 +39,7 @@ const (
 	pageCPU        figure = "admin: page of 50 users, CPU µs with the database"
 )
 
-// shown are the figures in their order, and whether less of it is better.
+// shown are the figures in order, and whether less is better.
 var shown = []struct {
 	figure
 	less bool
@@ -68,8 +68,8 @@ var shown = []struct {
 	{pageCPU, true},
 }
 
-// report prints the medians of all servers in Markdown, and ours in proportion to those of the best of the others and
-// to the limit.
+// report prints the medians of all servers in Markdown, with our share of the best of the others
+// and of the limit.
 func (r *run) report(w io.Writer) {
 	head, line := []string{"figure"}, []string{"---"}
 	var ours []*side
@@ -120,7 +120,7 @@ func (r *run) report(w io.Writer) {
 	}
 }
 
-// share is a figure of ours in proportion to the limit of it.
+// share returns a figure of ours relative to that of the limit.
 func (r *run) share(own *side, f figure) string {
 	for _, s := range r.sides {
 		if values := s.figures[f]; s.limits(own) && len(values) > 0 && len(own.figures[f]) > 0 {
@@ -130,7 +130,7 @@ func (r *run) share(own *side, f figure) string {
 	return ""
 }
 
-// number shows three digits or more.
+// number formats a value with three digits or more.
 func number(value float64) string {
 	switch {
 	case value >= 100:

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// manyInFlight is how many messages of a sender are on their way where it is not one.
+	// manyInFlight is how many unacknowledged messages a sender has where it is not one.
 	manyInFlight = 8
-	// loginsAtOnce and loginsEach are how many users log in at the same time, and in one phase.
+	// loginsAtOnce and loginsEach are the numbers of concurrent logins, and of logins per phase.
 	loginsAtOnce, loginsEach = 64, 512
-	// adminConnections is how many requests of administrators are on their way.
+	// adminConnections is the number of concurrent requests of administrators.
 	adminConnections = 32
-	// attempts is how often a phase that was disturbed is measured.
+	// attempts is how often a disturbed phase is measured.
 	attempts = 3
 )
 
@@ -46,7 +46,7 @@ type side struct {
 	talk    *talk.Talk
 	group   *talk.Group
 	figures map[figure][]float64
-	// admins is where its administrators are; "" is nowhere.
+	// admins is the address of its admin API; "" means none.
 	admins     string
 	byID, page []byte
 }
@@ -57,29 +57,29 @@ func (s *side) own() bool {
 	return ok && a.build == thisBuild
 }
 
-// limits reports whether the server is the limit of what one of ours can reach.
+// limits reports whether the server is the limit of one of ours.
 func (s *side) limits(own *side) bool {
 	b, ok := s.server.(*bound)
 	return ok && own.server.(*app).engine == b.engine
 }
 
-// rival reports whether the server is one of others.
+// rival reports whether the server is another product.
 func (s *side) rival() bool {
 	_, bound := s.server.(*bound)
 	return !bound && !s.own()
 }
 
-// wants reports whether one of some figures is measured.
+// wants reports whether one of the figures is measured.
 func (r *run) wants(list ...figure) bool {
 	return r.only == nil || slices.ContainsFunc(list, func(f figure) bool { return r.only.MatchString(string(f)) })
 }
 
 func newRun(o options, db *database, end time.Time) *run { return &run{options: o, db: db, end: end} }
 
-// users is how many each server has.
+// users returns the number of users of each server.
 func (r *run) users() int { return max(r.sessions, r.members+2*r.pairs+loginsEach) }
 
-// begin starts a server, creates its users and opens the sessions that talk.
+// begin starts a server, creates its users and opens the sessions that send messages.
 func (r *run) begin(ctx context.Context, s server) error {
 	log.Printf("%s: start it and create %d users", s.name(), r.users())
 	if err := s.prepare(ctx); err != nil {
@@ -133,9 +133,9 @@ func (r *run) stopAll() {
 	}
 }
 
-// rounds measures all servers in turns.
+// rounds measures all servers in turn.
 func (r *run) rounds(ctx context.Context) error {
-	// Time for what comes after them.
+	// Leave time for the later parts.
 	last := r.end.Add(-time.Duration(len(r.sides)) * (r.settle + 30*time.Second))
 	for round := range r.options.rounds + 1 {
 		if round > 1 && time.Now().After(last) {
@@ -149,14 +149,14 @@ func (r *run) rounds(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", s.name(), err)
 			}
 		}
-		if round > 0 { // The first one warms up.
+		if round > 0 { // The first round warms up.
 			log.Printf("round %d of %d took %s", round, r.options.rounds, time.Since(begin).Round(time.Second))
 		}
 	}
 	return nil
 }
 
-// phases measures everything that one server does in a round.
+// phases runs all phases of a round for one server.
 func (r *run) phases(ctx context.Context, s *side, keep bool) error {
 	var list []func() (work, error)
 	add := func(phase func() (work, error), figures ...figure) {
@@ -210,15 +210,16 @@ func (r *run) phases(ctx context.Context, s *side, keep bool) error {
 	return nil
 }
 
-// work is what a phase did.
+// work is the result of a phase.
 type work struct {
 	count                int
 	took                 time.Duration
-	rate, cpu, serverCPU figure // where the figures of it belong; "" is nowhere
+	rate, cpu, serverCPU figure // the figures that it belongs to; "" means none
 	more                 map[figure]float64
 }
 
-// measure runs a phase, again if others used the processors meanwhile, and keeps its figures.
+// measure runs a phase, repeats it if other processes used the processors meanwhile, and keeps its
+// figures.
 func (r *run) measure(ctx context.Context, s *side, phase func() (work, error), keep bool) error {
 	for attempt := 1; ; attempt++ {
 		if err := ctx.Err(); err != nil {
@@ -258,7 +259,7 @@ func (r *run) measure(ctx context.Context, s *side, phase func() (work, error), 
 	}
 }
 
-// usage is how long processors were occupied so far, and by whom.
+// usage is the processor time so far, by consumer.
 type usage struct{ machine, server, database, client time.Duration }
 
 func (r *run) usage(s *side) usage {
@@ -273,7 +274,8 @@ func (u usage) minus(v usage) usage {
 	return usage{u.machine - v.machine, u.server - v.server, u.database - v.database, u.client - v.client}
 }
 
-// fresh starts each messenger some times, on the data that it has, and opens many sessions the last time.
+// fresh restarts each messenger several times with its existing data, and opens many sessions the
+// last time.
 func (r *run) fresh(ctx context.Context) error {
 	for _, s := range r.sides {
 		if s.talk != nil {
@@ -309,7 +311,7 @@ func (r *run) fresh(ctx context.Context) error {
 	return nil
 }
 
-// memory looks at the memory of a server that was just started, then at that of sessions.
+// memory measures the memory of a server that was just started, then that of sessions.
 func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error {
 	if err := sleep.For(ctx, time.Second); err != nil {
 		return err
@@ -328,7 +330,7 @@ func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error
 	}
 	defer closeAll(sockets)
 	for _, c := range sockets {
-		go c.Listen() // Whoever does not answer pings is no session for long.
+		go c.Listen() // A client that does not answer pings is disconnected.
 	}
 	if err := sleep.For(ctx, r.settle); err != nil {
 		return err
@@ -341,7 +343,7 @@ func (r *run) memory(ctx context.Context, s *side, m messenger, open bool) error
 	return nil
 }
 
-// checkStored demands that each server has stored what it acknowledged. None of them runs any more.
+// checkStored checks that each server has stored what it acknowledged. All servers are stopped.
 func (r *run) checkStored(ctx context.Context, out io.Writer) error {
 	var total int64
 	for _, s := range r.sides {
@@ -364,7 +366,7 @@ func (r *run) checkStored(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// middle returns the median of some figures.
+// middle returns the median of values.
 func middle(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]

@@ -25,36 +25,37 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// A server is one of those that are compared.
+// A server is a participant of the comparison.
 type server interface {
 	name() string
-	// prepare makes what the server needs before its first start.
+	// prepare creates what the server needs before its first start.
 	prepare(ctx context.Context) error
-	// command is the program that serves, with its arguments.
+	// command returns the program of the server, with its arguments.
 	command() []string
 	// answers reports whether the server, which has just been started, serves clients.
 	answers(ctx context.Context) error
 	// fill creates users while the server runs.
 	fill(ctx context.Context, users int) error
-	// byID and page are requests of an administrator to addr, without a body: for a user, and for 50 of them.
+	// admin returns the address of the admin API and two requests without a body: byID for a user,
+	// and page for 50 users.
 	admin(ctx context.Context) (addr string, byID, page []byte, err error)
 }
 
-// A messenger is a server that has messages. Users have numbers from 0.
+// A messenger is a server with messages. Users have numbers from 0.
 type messenger interface {
 	server
 	judge(payload []byte) (acknowledges bool, err error)
 	// login opens a session.
 	login(user int) (*websocket.Socket, error)
-	// toUser makes both users part of a conversation.
+	// toUser adds both users to a conversation and returns messages to it.
 	toUser(sender, recipient int, from, to *websocket.Socket) (*talk.Letter, error)
-	// toGroup makes a group of users, the first of whom owns it.
+	// toGroup creates a group of users, owned by the first of them, and returns messages to it.
 	toGroup(ctx context.Context, sockets []*websocket.Socket) (*talk.Letter, error)
-	// stored counts the messages of users in the database; the server does not run.
+	// stored counts the messages of users in the database while the server is stopped.
 	stored(ctx context.Context) (int64, error)
 }
 
-// A running is a server that was started.
+// A running is a started server.
 type running struct {
 	server
 	cmd *exec.Cmd
@@ -63,10 +64,11 @@ type running struct {
 	said  *tail
 }
 
-// startLimit is how long a server may take until it answers.
+// startLimit is the time limit until a server answers.
 const startLimit = 2 * time.Minute
 
-// start starts a server, which lives as long as ctx, and waits until it answers; took is how long that was.
+// start starts a server, which is killed when ctx ends, and waits until it answers; took is the
+// time until then.
 func start(ctx context.Context, s server) (r *running, took time.Duration, err error) {
 	command := s.command()
 	r = &running{server: s, cmd: exec.CommandContext(ctx, command[0], command[1:]...), ended: make(chan struct{}), said: &tail{}}
@@ -102,7 +104,7 @@ func start(ctx context.Context, s server) (r *running, took time.Duration, err e
 
 func (r *running) pid() int { return r.cmd.Process.Pid }
 
-// stop ends the process, gently for some time.
+// stop terminates the process, and kills it after some time.
 func (r *running) stop() {
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -113,7 +115,7 @@ func (r *running) stop() {
 	}
 }
 
-// A tail keeps the end of what a process says.
+// A tail keeps the end of the output of a process.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -134,7 +136,7 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-// freePort returns a port that nobody uses now.
+// freePort returns an unused port.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -143,7 +145,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// freeFrom is freePort for a server that uses the ports around it as well.
+// freeFrom is like freePort, for a server that also uses the ports around it.
 func freeFrom(below int) int {
 	for range 100 {
 		port, err := freePort()
@@ -164,7 +166,7 @@ func freeFrom(below int) int {
 	panic("no port is free")
 }
 
-// each calls fn for the numbers from 0, some at a time, until one fails.
+// each calls fn for the numbers from 0 to count, some in parallel, until one call fails.
 func each(ctx context.Context, count, parallel int, fn func(int) error) error {
 	var next atomic.Int64
 	failures := make([]error, parallel)
@@ -184,7 +186,7 @@ func each(ctx context.Context, count, parallel int, fn func(int) error) error {
 	return errors.Join(append(failures, ctx.Err())...)
 }
 
-// logins opens sessions of users, some at a time.
+// logins opens sessions of users, some in parallel.
 func logins(ctx context.Context, m messenger, from, count, parallel int) ([]*websocket.Socket, error) {
 	sockets := make([]*websocket.Socket, count)
 	err := each(ctx, count, parallel, func(i int) (err error) {
@@ -206,10 +208,11 @@ func closeAll(sockets []*websocket.Socket) {
 	}
 }
 
-// client keeps enough connections for those who create users.
+// client keeps enough idle connections for creating users concurrently.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}
 
-// call sends a request with a JSON body, if there is one, and decodes the answer into result, if that is not nil.
+// call sends a request with a JSON body, if body is not nil, and decodes the response into result,
+// if that is not nil.
 func call(ctx context.Context, method, url string, authorise func(*http.Request), body, result any) error {
 	var content io.Reader
 	if body != nil {
@@ -251,13 +254,13 @@ func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", token) }
 }
 
-// get is a request as it is sent.
+// get returns an encoded GET request.
 func get(target, authorization string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\n\r\n", target, authorization)
 }
 
-// requests sends a request over some connections, one at a time on each, for a while, and returns how many were
-// answered in which time.
+// requests sends a request over several connections, one at a time on each, for a duration, and
+// returns the number of responses and the time.
 func requests(addr string, request []byte, connections int, duration time.Duration) (count int, took time.Duration, err error) {
 	var answered atomic.Int64
 	failures := make([]error, connections)

@@ -17,7 +17,7 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// Keys that Tinode's own documentation uses in its examples: no secret is protected by them here.
+// Keys from the examples in Tinode's documentation: they protect no secrets here.
 const (
 	tinodeSalt     = "T713/rYYgW7g4m3vG6zGRh7+FM1t0T8j13koXScOAj4="
 	tinodeAPIKey   = "AQEAAAABAAD_rAp4DJh05a1HAwFT3A6K"
@@ -25,8 +25,8 @@ const (
 	tinodeTokenKey = "wfaY2RgF2S1OQI/ZlK+LSrp1KB2jwAdGAIHQ7JZn+Kc="
 )
 
-// tinode is https://github.com/tinode/chat. Its users have no password here but the token that they get with their
-// account, because it hashes passwords slowly.
+// tinode is https://github.com/tinode/chat. Its users log in with the token of their new account
+// instead of a password, because its password hashing is slow.
 type tinode struct {
 	program, tool, dir string
 	db                 *database
@@ -93,7 +93,7 @@ func (t *tinode) answers(context.Context) error {
 	return s.Close()
 }
 
-// tinodeAnswer is what is read of a message of the server.
+// tinodeAnswer is the parsed part of a message of the server.
 type tinodeAnswer struct {
 	Ctrl *struct {
 		ID     string
@@ -104,7 +104,7 @@ type tinodeAnswer struct {
 	}
 }
 
-// ask sends a request and returns the answer to it.
+// ask sends a request and returns the response.
 func (t *tinode) ask(s *websocket.Socket, kind string, request map[string]any) (tinodeAnswer, error) {
 	request["id"] = "ask"
 	payload, err := json.Marshal(map[string]any{kind: request})
@@ -123,7 +123,7 @@ func (t *tinode) ask(s *websocket.Socket, kind string, request map[string]any) (
 			continue
 		}
 		var answer tinodeAnswer
-		// Params of some answers are of other types, which nobody asks for here.
+		// params of some responses have other types, which are not used here.
 		if err := json.Unmarshal(payload, &answer); err != nil && answer.Ctrl == nil {
 			return tinodeAnswer{}, err
 		}
@@ -149,7 +149,7 @@ func (t *tinode) connect() (*websocket.Socket, error) {
 	return s, nil
 }
 
-// tinodeAccess lets everybody in.
+// tinodeAccess lets everyone join.
 var tinodeAccess = map[string]any{"defacs": map[string]string{"auth": "JRWPAS", "anon": "JRWPAS"}}
 
 func (t *tinode) fill(ctx context.Context, users int) error {
@@ -228,7 +228,7 @@ func (t *tinode) toGroup(_ context.Context, sockets []*websocket.Socket) (*talk.
 	return tinodeLetter(topic), nil
 }
 
-// admin says that it has no such interface.
+// admin returns an error, because Tinode has no admin API.
 func (t *tinode) admin(context.Context) (addr string, byID, page []byte, err error) {
 	return "", nil, nil, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process tells what processes use of the machine.
+// Package process measures the resources of processes.
 package process
 
 import (
@@ -25,8 +25,8 @@ const (
 	processorTimeCount = 10 // fields of a processor in /proc/stat
 )
 
-// CPU returns how long a process has occupied processors so far, in its own
-// code and in the kernel. It reports false where there is no /proc.
+// CPU returns the processor time of a process so far, in user and kernel mode. It reports false
+// without /proc.
 func CPU(pid int) (time.Duration, bool) {
 	fields, ok := stat(pid)
 	if !ok {
@@ -35,7 +35,7 @@ func CPU(pid int) (time.Duration, bool) {
 	return ticks(fields[userField], fields[systemField]), true
 }
 
-// TreeCPU is CPU of a process and its children, those that have ended included.
+// TreeCPU is like CPU, for a process and its children, including those that have ended.
 func TreeCPU(pid int) (time.Duration, bool) {
 	fields, ok := stat(pid)
 	if !ok {
@@ -58,8 +58,8 @@ func TreeCPU(pid int) (time.Duration, bool) {
 	return used, true
 }
 
-// Busy returns how long all processors of the machine together were not idle so far. Time that the host gave to other
-// machines counts.
+// Busy returns how long all processors of the machine together were busy so far, including time
+// that the host gave to other machines.
 func Busy() (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -70,11 +70,12 @@ func Busy() (time.Duration, bool) {
 	if len(fields) <= processorTimeCount {
 		return 0, false
 	}
-	// user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of user and nice.
+	// user, nice, system, idle, iowait, irq, softirq, steal; the rest is included in user and nice.
 	return ticks(fields[1], fields[2], fields[3], fields[6], fields[7], fields[8]), true
 }
 
-// Writes returns how many system calls of a process have written something so far; 0 where that is not known.
+// Writes returns the number of system calls with which a process has written something so far; 0 if
+// unknown.
 func Writes(pid int) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	_, rest, _ := bytes.Cut(text, []byte("syscw: "))
@@ -83,7 +84,7 @@ func Writes(pid int) int64 {
 	return n
 }
 
-// Resident returns the memory of a process that is in use.
+// Resident returns the resident memory of a process.
 func Resident(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -103,7 +104,7 @@ func stat(pid int) (fields [][]byte, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	// The second field is the name in brackets, which may hold spaces.
+	// The second field is the name in brackets, which may contain spaces.
 	fields = bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	return fields, len(fields) > waitedSystemField
 }

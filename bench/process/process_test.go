@@ -13,8 +13,8 @@ import (
 	"example.org/app/bench/process"
 )
 
-// TestCPU compares the processor time of this process with that of a child, which counts for the tree while it runs and
-// after it has ended.
+// TestCPU compares the processor time of this process with that of a child, which counts for the
+// tree while it runs and after it has ended.
 func TestCPU(t *testing.T) {
 	const spent = 50 * time.Millisecond
 	before, ok := process.TreeCPU(os.Getpid())

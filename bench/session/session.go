@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session is what load generators know of the protocol of clients. It decodes no more than it must.
+// Package session implements the part of the client protocol that load generators need. It decodes
+// as little as possible.
 package session
 
 import (
@@ -53,10 +54,10 @@ func login(s *websocket.Socket, userID int64, password string) error {
 	}
 }
 
-// ToUser is a message to a user.
+// ToUser returns messages to a user.
 func ToUser(id int64) *talk.Letter { return letter(&wire.CreateMessageRequest{RecipientId: &id}) }
 
-// ToGroup is a message to a group.
+// ToGroup returns messages to a group.
 func ToGroup(id int64) *talk.Letter { return letter(&wire.CreateMessageRequest{GroupId: &id}) }
 
 func letter(r *wire.CreateMessageRequest) *talk.Letter {
@@ -73,7 +74,7 @@ func encode(id int64, r *wire.AppRequest) []byte {
 	return payload
 }
 
-// Judge is that of this protocol.
+// Judge is the talk.Judge of this protocol.
 func Judge(payload []byte) (acknowledges bool, err error) {
 	id, code := responseOf(payload)
 	if id != 0 && code != codeOK {
@@ -82,7 +83,8 @@ func Judge(payload []byte) (acknowledges bool, err error) {
 	return id != 0, nil
 }
 
-// responseOf returns the request that a notification answers and the code; 0 is none.
+// responseOf returns the id of the request that a notification responds to, and the code; 0 means
+// none.
 func responseOf(payload []byte) (id int64, code int) {
 	const requestID, codeField = 4, 5
 	for len(payload) > 0 {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A Letter is a request that sends a message, encoded once. Its text says when it was sent.
+// A Letter is an encoded request that sends a message. Its text contains the time when it was sent.
 type Letter struct {
 	payload []byte
-	stamp   []byte // the part of the payload that is replaced
+	stamp   []byte // the part of the payload that is replaced by the time
 }
 
 var stampMark = []byte("sent at ")
 
-// stampSize is the length of the nanoseconds of our time.
+// stampSize is the number of digits of a time in nanoseconds.
 const stampSize = 19
 
-// Text is what messages say. It has 64 characters, none of which an encoding has to escape.
+// Text is the text of messages. It has 64 characters that need no escaping in any encoding.
 var Text = fmt.Sprintf("%s%0*d%37s", stampMark, stampSize, 0, "and a text of some length goes on.")
 
-// NewLetter makes a letter of a request whose text is Text.
+// NewLetter makes a letter of an encoded request whose text is Text.
 func NewLetter(request []byte) *Letter {
 	at := bytes.Index(request, stampMark)
 	if at < 0 {
@@ -33,13 +33,13 @@ func NewLetter(request []byte) *Letter {
 	return &Letter{payload: request, stamp: request[at : at+stampSize : at+stampSize]}
 }
 
-// stamped is the request with the time of now.
+// stamped returns the request with the current time.
 func (l *Letter) stamped() []byte {
 	strconv.AppendInt(l.stamp[:0], time.Now().UnixNano(), 10)
 	return l.payload
 }
 
-// age is how long ago the message in a payload was sent. It reports false if there is none.
+// age returns the time since the message in a payload was sent. It reports false if there is none.
 func age(payload []byte) (time.Duration, bool) {
 	at := bytes.Index(payload, stampMark)
 	if at < 0 || len(payload) < at+len(stampMark)+stampSize {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package talk lets clients write to each other over WebSockets as fast as a server can, whatever its protocol is.
+// Package talk makes clients send messages to each other over WebSockets as fast as a server can
+// handle them, with any protocol.
 package talk
 
 import (
@@ -15,10 +16,11 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// MaxWindow bounds how many messages of one sender are on their way.
+// MaxWindow limits the unacknowledged messages of one sender.
 const MaxWindow = 30
 
-// A Judge reports whether a payload acknowledges a message. The error says that the server refused one.
+// A Judge reports whether a payload acknowledges a message. It returns an error if the server
+// refused one.
 type Judge func(payload []byte) (acknowledges bool, err error)
 
 // A Pair is a user who writes to another one.
@@ -27,7 +29,7 @@ type Pair struct {
 	Letter            *Letter
 }
 
-// An Outcome is what some time of talking came to.
+// An Outcome is the result of a run.
 type Outcome struct {
 	// Count is the number of deliveries.
 	Count int
@@ -36,7 +38,7 @@ type Outcome struct {
 	P50, P99 time.Duration
 }
 
-// Rate returns the deliveries a second.
+// Rate returns the deliveries per second.
 func (o Outcome) Rate() float64 { return float64(o.Count) / o.Took.Seconds() }
 
 // A counter counts acknowledgements.
@@ -45,7 +47,7 @@ type counter struct{ acknowledged atomic.Int64 }
 // Acknowledged returns how many messages the server has acknowledged.
 func (c *counter) Acknowledged() int64 { return c.acknowledged.Load() }
 
-// counted is judge, and counts what it accepts.
+// counted wraps judge and counts the acknowledgements.
 func (c *counter) counted(judge Judge) Judge {
 	return func(payload []byte) (bool, error) {
 		acknowledges, err := judge(payload)
@@ -56,7 +58,7 @@ func (c *counter) counted(judge Judge) Judge {
 	}
 }
 
-// A Talk is pairs that talk at the same time.
+// A Talk is pairs that exchange messages concurrently.
 type Talk struct {
 	counter
 	pairs []*pair
@@ -65,11 +67,12 @@ type Talk struct {
 type pair struct {
 	Pair
 	flow
-	// times are those from sending to delivery. The reader of the recipient writes them while messages are on their way.
+	// times are the times from sending to delivery. The reader of the recipient writes them while
+	// the run lasts.
 	times []time.Duration
 }
 
-// New makes a talk of pairs that are logged in.
+// New makes a talk of logged-in pairs.
 func New(judge Judge, pairs ...Pair) *Talk {
 	t := &Talk{}
 	for _, each := range pairs {
@@ -95,8 +98,9 @@ func (t *Talk) Close() {
 	}
 }
 
-// Run sends for a while. A message ends when its sender has the acknowledgement and its recipient the message; at most
-// window of each pair are on their way. A rate above 0 paces the senders: they send by the clock.
+// Run sends messages for a duration. A message is complete when its sender has the acknowledgement
+// and its recipient the message; each pair has at most window incomplete messages. If rate is above
+// 0, the senders send at that rate.
 func (t *Talk) Run(window int, rate float64, duration time.Duration) (Outcome, error) {
 	begin := time.Now()
 	end := begin.Add(duration)
@@ -135,9 +139,10 @@ func outcome(times []time.Duration, took time.Duration) (Outcome, error) {
 	return Outcome{Count: n, Took: took, P50: times[n/2], P99: times[n*99/100]}, nil
 }
 
-// A flow bounds what a sender has on its way.
+// A flow limits the incomplete messages of a sender.
 type flow struct {
-	// free has two tokens for each message that may be sent: the acknowledgement gives one back, the delivery the other.
+	// free has two tokens for each message that may be sent: the acknowledgement returns one, the
+	// delivery the other.
 	free chan struct{}
 	// failed is closed when a connection has ended, after err was set.
 	failed chan struct{}
@@ -149,7 +154,7 @@ func newFlow() flow {
 	return flow{free: make(chan struct{}, 2*MaxWindow), failed: make(chan struct{}), once: new(sync.Once), err: new(error)}
 }
 
-// readAll gives a token back for each payload that take accepts.
+// readAll returns a token for each payload that take accepts.
 func (f *flow) readAll(from *websocket.Socket, take Judge) {
 	for {
 		payload, err := from.Read()
@@ -170,7 +175,7 @@ func (f *flow) readAll(from *websocket.Socket, take Judge) {
 	}
 }
 
-// run sends the messages of one sender and waits until all of them have ended.
+// run sends the messages of one sender and waits until all of them are complete.
 func (f *flow) run(sender *websocket.Socket, letter *Letter, window int, first time.Time, pause time.Duration, end time.Time) error {
 	for range 2 * window {
 		f.free <- struct{}{}
@@ -191,10 +196,10 @@ func (f *flow) run(sender *websocket.Socket, letter *Letter, window int, first t
 	}
 }
 
-// patience is how long a sender waits for what has to come.
+// patience is the time limit for responses.
 const patience = time.Minute
 
-// take takes tokens.
+// take acquires tokens.
 func (f *flow) take(tokens int) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -226,7 +231,7 @@ type member struct {
 	times  []time.Duration
 }
 
-// NewGroup makes a group of members who are logged in; the first of them writes.
+// NewGroup makes a group of logged-in members; the first of them writes.
 func NewGroup(judge Judge, letter *Letter, sockets ...*websocket.Socket) *Group {
 	g := &Group{flow: newFlow(), sender: sockets[0], letter: letter}
 	go g.readAll(g.sender, g.counted(judge))
@@ -234,7 +239,7 @@ func NewGroup(judge Judge, letter *Letter, sockets ...*websocket.Socket) *Group 
 	for _, s := range sockets[1:] {
 		m := &member{socket: s}
 		g.members = append(g.members, m)
-		// The token comes back with the last of the deliveries.
+		// The last delivery returns the token.
 		go g.readAll(s, func(payload []byte) (bool, error) {
 			took, ok := age(payload)
 			if !ok {
@@ -247,7 +252,7 @@ func NewGroup(judge Judge, letter *Letter, sockets ...*websocket.Socket) *Group 
 	return g
 }
 
-// Run has the first member write for a while, as fast as everybody else gets the messages.
+// Run makes the first member write for a duration, as fast as all others receive the messages.
 func (g *Group) Run(window int, duration time.Duration) (Outcome, error) {
 	for _, m := range g.members {
 		m.times = m.times[:0]

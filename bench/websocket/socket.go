@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package websocket is the client side of WebSockets for load generators. It allocates nothing for a frame of the usual
-// size, so that it leaves the processors to the server.
+// Package websocket is a WebSocket client for load generators. It allocates nothing for frames of
+// the usual size, so that it leaves the processors to the server.
 package websocket
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 )
 
-// Kinds of frames, with the bit of the last one.
+// Kinds of frames, with the FIN bit set.
 const (
 	Text   = 0x81
 	Binary = 0x82
@@ -23,20 +23,20 @@ const (
 	final, closing, ping, pong = 0x80, 0x88, 0x89, 0x8a
 )
 
-// A Socket is a WebSocket. One goroutine may read and another one write at the same time.
+// A Socket is a WebSocket. One goroutine may read while another one writes.
 type Socket struct {
 	conn   net.Conn
 	reader *bufio.Reader
 	kind   byte
-	frame  []byte // what is written
-	large  []byte // a payload that does not fit into the reader
+	frame  []byte // output buffer
+	large  []byte // a payload that is larger than the reader's buffer
 }
 
-// sources counts connections: they come from many addresses of the loopback network, because the ports of one would
-// soon be used up.
+// sources counts connections: they use many addresses of the loopback network, because the ports of
+// one address would run out.
 var sources atomic.Uint32
 
-// Dial opens a WebSocket at a path of a server on this machine. It sends frames of the kind.
+// Dial opens a WebSocket at a path of a server on this machine. It sends frames of the given kind.
 func Dial(addr, path string, kind byte) (*Socket, error) {
 	n := sources.Add(1)
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+n/200%200), byte(1+n%200))}
@@ -69,7 +69,7 @@ func (s *Socket) upgrade(addr, path string) error {
 	return nil
 }
 
-// Close ends the connection without a word.
+// Close closes the connection without a close frame.
 func (s *Socket) Close() error { return s.conn.Close() }
 
 // Write sends a payload.
@@ -79,7 +79,7 @@ func (s *Socket) Write(payload []byte) error {
 	return err
 }
 
-// appendFrame appends a frame. Its mask has only zeros, which leaves the payload as it is.
+// appendFrame appends a frame. Its mask is zero, which leaves the payload unchanged.
 func appendFrame(b []byte, kind byte, payload []byte) []byte {
 	const masked, twoBytes, eightBytes = 0x80, 126, 127
 	b = append(b, kind)

@@ -15,7 +15,8 @@ import (
 	"example.org/app/bench/websocket"
 )
 
-// TestSocket exchanges payloads of all sizes with a server that pings, and gets its close frame.
+// TestSocket exchanges payloads of all sizes with a server that sends pings, and receives its close
+// frame.
 func TestSocket(t *testing.T) {
 	sizes := []int{0, 1, 125, 126, 1023, 1024, 70_000, 1 << 20}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +33,7 @@ func TestSocket(t *testing.T) {
 				t.Errorf("the server reads a frame of kind %v: %v", kind, err)
 				return
 			}
-			// In fragments.
+			// Send fragments.
 			out, err := c.Writer(ctx, kind)
 			if err != nil {
 				t.Error(err)
@@ -49,7 +50,7 @@ func TestSocket(t *testing.T) {
 		}
 		pinged := make(chan error, 1)
 		go func() {
-			_, _, err := c.Read(ctx) // Pongs are read by it.
+			_, _, err := c.Read(ctx) // Read also handles pongs.
 			if err == nil {
 				t.Error("the client sent something of its own")
 			}
