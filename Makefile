@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# make run and make test are all that a newcomer needs; make help lists the rest.
+# To get started, use make run and make test; make help lists all targets.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,8 +14,8 @@ LDFLAGS    := -s -w \
 	-X example.org/app/internal/app.commit=$(COMMIT) \
 	-X example.org/app/internal/app.buildTime=$(BUILD_TIME)
 
-# What is compiled names no folder of this machine and needs no cgo: one cache of Go serves every clone, and the program, its
-# tests and the linter alike.
+# Binaries contain no paths of this machine and use no cgo, so all clones share Go's build cache, and so do the program, its tests
+# and the linter.
 export GOFLAGS     := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 export CGO_ENABLED := 0
 
@@ -23,7 +23,7 @@ GO       ?= go
 PACKAGES := ./...
 ARGS     ?=
 
-# Pinned tools in modules of their own. go tool builds each once and keeps it in Go's build cache.
+# Pinned tools in separate modules. go tool builds each once and keeps it in Go's build cache.
 LINT      := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 GOTESTSUM := $(GO) tool -modfile=tools/test/go.mod gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg
 
@@ -39,7 +39,7 @@ build: $(JAVA_JARS)/.built ## Build bin/app
 	@scripts/need go
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/app ./cmd/app
 
-# The jars that bin/app embeds to run Java plugins. Without a JDK there are none, and bin/app says so when one is loaded.
+# The jars that bin/app embeds to run Java plugins. Without a JDK there are none, and bin/app reports that when it loads a Java plugin.
 $(JAVA_JARS)/.built: $(JAVA_SOURCES)
 	scripts/build-java sdk
 
@@ -47,7 +47,7 @@ $(JAVA_JARS)/.built: $(JAVA_SOURCES)
 $(JAVA_JARS)/.packaged: $(JAVA_SOURCES)
 	scripts/build-java package
 
-# Maven's tests run once for each change.
+# Maven's tests only run again after a change.
 $(JAVA_JARS)/.tested: $(JAVA_JARS)/.packaged
 	scripts/build-java test
 
@@ -58,9 +58,9 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 .PHONY: test
 test: setup unit openapi-lint ## Set up what is needed, then test everything; RACE=1 with the race detector
 
-# Without a JDK the tests of Java plugins are skipped, without Chromium those of pages, without PgBouncer those behind it,
-# without Patroni and etcd those with them, and in a clone without its history the upgrade of a running cluster. The last lines
-# name them. APP_TEST_REQUIRE=java,chromium,pgbouncer,patroni,etcd,history makes that an error.
+# Tests are skipped if what they need is missing: a JDK for Java plugins, Chromium for web pages, PgBouncer, Patroni and etcd, and
+# the Git history for the upgrade of a running cluster. The last lines of the output name what is missing.
+# APP_TEST_REQUIRE=java,chromium,pgbouncer,patroni,etcd,history makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
 	@scripts/need go $(if $(RACE),cc) curl postgresql node slapd
@@ -71,8 +71,8 @@ NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test
 .PHONY: prepared
 prepared: $(JAVA_JARS)/.packaged $(NODE_MODULES)
 
-# Maven and npm wait for the disk and the network now and then: two of them run at once. What Maven tests needs little more than
-# one processor, and runs beside the Go tests.
+# Maven and npm often wait for the disk and the network, so two of them run in parallel. Maven's tests need little more than one
+# processor and run in parallel with the Go tests.
 .PHONY: unit
 unit: ## Run the Go tests on both storage engines, and those of the Java SDK; RACE=1 with the race detector
 	@scripts/need node
@@ -89,7 +89,7 @@ test-quick: $(JAVA_JARS)/.built sdk/js/node_modules web/node_modules ## Run the 
 	@scripts/need go postgresql
 	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit --quick $(PACKAGES)
 
-# TEST262 is a copy of https://github.com/tc39/test262. EVERY=10 takes each tenth of its tests.
+# TEST262 is a copy of https://github.com/tc39/test262. EVERY=10 runs every tenth of its tests.
 EVERY ?= 1
 .PHONY: conformance
 conformance: ## Compare the tests of ECMAScript with and without a debugger (TEST262=folder)
@@ -106,7 +106,7 @@ web: web/node_modules ## Build the web console into internal/console/dist
 	cd web && $(CURDIR)/scripts/with-tools npm run build
 
 .PHONY: screenshots
-screenshots: web/node_modules ## Take pictures of every page of the web console into dist/screenshots
+screenshots: web/node_modules ## Take screenshots of every page of the web console into dist/screenshots
 	mkdir -p dist/screenshots
 	APP_TEST_SCREENSHOTS=$(CURDIR)/dist/screenshots scripts/with-tools $(GO) test -count=1 ./test/e2e -run 'TestConsole$$'
 
@@ -123,7 +123,7 @@ openapi-lint: build tools/openapi/node_modules ## Lint the OpenAPI documents of 
 FAULTS = ^Test(Order|TrafficBetweenNodes|ServiceDoesNotAnswer|ThawedService|Once|Delivery|LateDelivery|NATSIsPaused|NATSServerIsLost|MachineVanishes|DatabaseStops|Chaos|RollingUpgrade)$$
 
 .PHONY: campaign
-campaign: ## Attack the admin interface, run bad plugins, race logins and let parts of a cluster fail for longer than make test does, and print what was counted
+campaign: ## Attack the admin interface, run faulty plugins, race logins and let parts of a cluster fail, for longer than make test does, and print the counts
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m ./test/campaign
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestSuite/Corpus ./internal/plugin/js ./internal/plugin/java
 	APP_CAMPAIGN=long $(GO) test -count=1 -v -timeout 60m -run TestLoginRaces ./internal/gateway
@@ -141,35 +141,35 @@ bench-growth: $(JAVA_JARS)/.built ## Measure how cost grows, in 20 minutes, and 
 	@scripts/need go postgresql
 	scripts/with-tools $(GO) run ./bench -only growth -duration 2s -charts docs/images
 
-# What can be counted, make test compares too. ARGS=-renew writes the baseline.
+# make test compares the counts, too. ARGS=-renew rewrites the baseline.
 .PHONY: bench-check
-bench-check: $(JAVA_JARS)/.built ## Compare what the server costs with bench/baseline.json
+bench-check: $(JAVA_JARS)/.built ## Compare the server's costs with bench/baseline.json
 	@scripts/need go postgresql
 	scripts/with-tools $(GO) run ./bench -check bench/baseline.json -duration 2s -rounds 5 $(ARGS)
 
-# NAKAMA, TINODE, TINODE_DB and POCKETBASE are programs; docs/benchmarks.md says how to build them. Whoever is not given is left out.
+# NAKAMA, TINODE, TINODE_DB and POCKETBASE are programs; docs/benchmarks.md explains how to build them. Programs that are not given are left out.
 .PHONY: bench-peers
 bench-peers: $(JAVA_JARS)/.built ## Compare with other servers, in 20 minutes (NAKAMA= TINODE= TINODE_DB= POCKETBASE=)
 	@scripts/need go postgresql
 	scripts/with-tools $(GO) run ./bench/peers $(if $(NAKAMA),-nakama $(NAKAMA)) $(if $(TINODE),-tinode $(TINODE)) $(if $(TINODE_DB),-tinode-db $(TINODE_DB)) $(if $(POCKETBASE),-pocketbase $(POCKETBASE)) $(ARGS)
 
 .PHONY: chaos
-chaos: ## Kill gateways and services under clients for a minute
+chaos: ## Kill gateways and services for a minute while clients use them
 	APP_TEST_CHAOS_SECONDS=60 $(GO) test -count 1 -run TestChaos -v ./test/fault
 
-# RELEASE is the Debian release, MIRROR its package mirror; JDK a JDK of this machine to show to the bare one.
+# RELEASE is the Debian release, MIRROR its package mirror, JDK a JDK of this machine to mount into the bare system.
 .PHONY: fresh
 fresh: ## Run make run and make test in a bare Debian, as root
 	@scripts/need go debootstrap
 	scripts/fresh source
 
 .PHONY: fresh-release
-fresh-release: ## Install what make release built, and the steps of the container image, in a bare Debian, as root
+fresh-release: ## Install the output of make release, and run the steps of the container image, in a bare Debian, as root
 	@scripts/need debootstrap
 	scripts/fresh release
 	scripts/fresh image
 
-# The Javadoc is part of releases and of the website only: it takes longer than all other jars.
+# Only releases and the website contain the Javadoc, because it takes longer to build than all other jars.
 $(JAVA_JARS)/app-plugin-api-javadoc.jar: $(JAVA_JARS)/.built
 	scripts/build-java javadoc
 
@@ -179,16 +179,16 @@ site: $(JAVA_JARS)/app-plugin-api-javadoc.jar ## Write the documentation as web 
 	$(GO) run ./cmd/app docs dist/site
 
 .PHONY: docs
-docs: build ## Write the generated files anew: codes, configuration reference, OpenAPI golden files, types for plugins
+docs: build ## Regenerate files: codes, configuration reference, OpenAPI golden files, types for plugins
 	$(GO) generate ./...
 	bin/app config doc --format markdown > docs/configuration.md
 	UPDATE_GOLDEN=1 $(GO) test ./internal/app ./internal/wire ./test/protocol -run Golden
 
 .PHONY: clean
-clean: ## Remove what was built; data/, log/, plugins/ and the cache of tools stay
+clean: ## Remove build output; keep data/, log/, plugins/ and the cache of tools
 	rm -rf bin .tools $(JAVA_JARS)/*.jar $(JAVA_JARS)/.built $(JAVA_JARS)/.packaged $(JAVA_JARS)/.tested sdk/java/target sdk/java/*/target examples/plugins/java/*/target tools/openapi/node_modules $(NODE_MODULES)
 
-# The time of the commit makes the same sources give the same bytes.
+# The time of the commit makes builds reproducible.
 .PHONY: release
 release: $(JAVA_JARS)/app-plugin-api-javadoc.jar build ## Build archives, packages, SBOM and checksums into dist/; TARGETS=linux/amd64 builds fewer
 	$(GO) run ./deploy/release -version '$(VERSION)' -commit '$(COMMIT)' -time "$$(git log -1 --format=%cI)" -targets '$(TARGETS)'

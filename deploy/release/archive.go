@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// writeArchive writes base.tar.gz, or base.zip for Windows, with one folder of the same name in it.
+// writeArchive writes base.tar.gz, or base.zip for Windows, which contain one folder with the same
+// name.
 func (r release) writeArchive(t target, base string, files []file) error {
 	pack, suffix := tarball, ".tar.gz"
 	if t.os == "windows" {
@@ -48,7 +49,7 @@ func zipped(files []file, folder string, at time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// tarball packs files below a folder. Owner and times do not depend on where it runs.
+// tarball packs files below a folder. Owner and times do not depend on the machine.
 func tarball(files []file, folder string, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds what people install: archives for Linux, macOS and Windows, packages for Debian and Red Hat, a list of the
-// parts (SBOM) and checksums, all of one version. make release runs it. What it writes depends on nothing but the sources
-// and the flags: the same commit gives the same bytes.
+// Command release builds the release files: archives for Linux, macOS and Windows, packages for
+// Debian and Red Hat, an SBOM and checksums, all of one version. make release runs it. Builds are
+// reproducible: the output depends only on the sources and the flags.
 package main
 
 import (
@@ -26,12 +26,12 @@ import (
 	typescompat "example.org/app/internal/plugin/typings/compat"
 )
 
-// A target is a kind of machine.
+// A target is an operating system and an architecture.
 type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// program is what the binary is called there.
+// program returns the name of the binary.
 func (t target) program() string {
 	if t.os == "windows" {
 		return "app.exe"
@@ -39,12 +39,12 @@ func (t target) program() string {
 	return "app"
 }
 
-// targets are what releases are built for.
+// targets are the targets of releases.
 var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"}}
 
-// A release is what one run builds.
+// A release is the output of one run.
 type release struct {
-	// root is the top of the source tree, out the folder for what is built.
+	// root is the root of the source tree, out the output folder.
 	root, out string
 	version   string
 	commit    string
@@ -54,12 +54,12 @@ type release struct {
 func main() {
 	log.SetFlags(0)
 	r := release{}
-	only := flag.String("targets", "", "targets such as linux/amd64,darwin/arm64; empty is all")
+	only := flag.String("targets", "", "targets, such as linux/amd64,darwin/arm64 (default all)")
 	when := flag.String("time", "", "time of the build, RFC 3339")
-	flag.StringVar(&r.root, "root", ".", "top of the source tree")
-	flag.StringVar(&r.out, "out", "dist", "folder for what is built")
+	flag.StringVar(&r.root, "root", ".", "root of the source tree")
+	flag.StringVar(&r.out, "out", "dist", "output folder")
 	flag.StringVar(&r.version, "version", "", "version, for example v1.2.3")
-	flag.StringVar(&r.commit, "commit", "unknown", "commit that is built")
+	flag.StringVar(&r.commit, "commit", "unknown", "commit of the build")
 	flag.Parse()
 	var err error
 	if r.time, err = time.Parse(time.RFC3339, *when); err != nil {
@@ -74,7 +74,7 @@ func main() {
 	}
 }
 
-// choose returns the targets that a flag names.
+// choose returns the targets named by a flag.
 func choose(names string) ([]target, error) {
 	if names == "" {
 		return targets, nil
@@ -90,7 +90,7 @@ func choose(names string) ([]target, error) {
 	return chosen, nil
 }
 
-// build writes everything for the targets.
+// build builds everything for the targets.
 func (r release) build(ctx context.Context, chosen []target) error {
 	if r.version == "" {
 		return errors.New("-version is missing")
@@ -120,7 +120,7 @@ func (r release) build(ctx context.Context, chosen []target) error {
 	return r.checksums()
 }
 
-// checkJars refuses to release a binary that cannot run Java plugins.
+// checkJars returns an error if the binary could not run Java plugins.
 func (r release) checkJars() error {
 	if _, err := os.Stat(filepath.Join(r.root, jarFolder, "app-plugin-host.jar")); err != nil {
 		return fmt.Errorf("the jars for Java plugins are not built: make build with a JDK and Maven builds them: %w", err)
@@ -128,8 +128,9 @@ func (r release) checkJars() error {
 	return nil
 }
 
-// checkBaseline refuses to release a version with whose API for plugins the next one could not be compared. Versions with a suffix, such
-// as release candidates and builds between releases, promise nothing.
+// checkBaseline returns an error if the version has no API baseline, which the plugin API of the
+// next version is compared with. Versions with a suffix, such as release candidates and builds
+// between releases, promise no compatibility.
 func (r release) checkBaseline() error {
 	version := strings.TrimPrefix(r.version, "v")
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
@@ -168,7 +169,7 @@ func (r release) compile(ctx context.Context, t target) (string, error) {
 	return out, nil
 }
 
-// linkerFlags put the version into the binary.
+// linkerFlags returns the flags that embed the version into the binary.
 func (r release) linkerFlags() string {
 	flags := "-s -w"
 	for _, v := range [][2]string{{"version", r.version}, {"commit", r.commit}, {"buildTime", r.time.UTC().Format(time.RFC3339)}} {
@@ -177,7 +178,7 @@ func (r release) linkerFlags() string {
 	return flags
 }
 
-// pack makes what people install of one binary.
+// pack writes the archive and packages of one binary.
 func (r release) pack(t target, binary string) error {
 	files, err := r.files(t, binary)
 	if err != nil {
@@ -200,18 +201,18 @@ func (r release) pack(t target, binary string) error {
 	return errors.Join(r.writeDeb(t, contents), r.writeRPM(t, contents))
 }
 
-// number is the version without the v of tags.
+// number returns the version without the v of tags.
 func (r release) number() string { return strings.TrimPrefix(r.version, "v") }
 
-// A file is something that is packed.
+// A file is a file to pack.
 type file struct {
-	// name is the path in the archive, with slashes and without one at the beginning.
+	// name is the path in the archive, with slashes and without a leading one.
 	name string
 	mode fs.FileMode
 	data []byte
 }
 
-// files are the contents of an archive.
+// files returns the contents of an archive.
 func (r release) files(t target, binary string) ([]file, error) {
 	data, err := os.ReadFile(binary)
 	if err != nil {
@@ -245,7 +246,7 @@ func (r release) read(name string) (files []file, err error) {
 	return files, err
 }
 
-// checksums writes SHA256SUMS over everything in the folder.
+// checksums writes SHA256SUMS for all files in the folder.
 func (r release) checksums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

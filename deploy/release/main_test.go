@@ -23,8 +23,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// newRelease packs a small program as if it were the server: packing must not depend on what the binary does, and to
-// compress the server itself for each of them would take minutes.
+// newRelease packs a small program instead of the server: packing does not depend on the binary,
+// and compressing the server in each test would take minutes.
 func newRelease(t *testing.T) (release, string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "app")
@@ -36,7 +36,7 @@ func newRelease(t *testing.T) (release, string) {
 	return release{root: "../..", out: t.TempDir(), version: "v1.2.3-rc.1", commit: "abc", time: time.Unix(1767225600, 0)}, binary
 }
 
-// TestBaseline refuses releases whose API for plugins was not written down.
+// TestBaseline refuses releases without an API baseline.
 func TestBaseline(t *testing.T) {
 	for version, refused := range map[string]bool{"v99.0.0": true, "99.0.0": true, "v1.2.3-rc.1": false, "v1.2.3-4-gabc": false, "a5b24b9": false} {
 		err := release{version: version}.checkBaseline()
@@ -90,7 +90,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestSameSourcesSameBytes packs twice.
+// TestSameSourcesSameBytes packs twice and compares the results.
 func TestSameSourcesSameBytes(t *testing.T) {
 	var runs [2]string
 	for i := range runs {
@@ -171,7 +171,7 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestDeb lets dpkg-deb read the package and unpacks it.
+// TestDeb reads the package with dpkg-deb and unpacks it.
 func TestDeb(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
 		need.Skip(t, "dpkg-deb", err)
@@ -210,7 +210,7 @@ func TestDeb(t *testing.T) {
 
 func TestSBOM(t *testing.T) {
 	r, _ := newRelease(t)
-	binary, err := os.Executable() // It has modules in it.
+	binary, err := os.Executable() // It contains modules.
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 	homepage    = "https://example.org/app"
 )
 
-// postInstall creates the user that the unit runs as. It must do no harm when it runs again.
+// postInstall creates the user of the unit. It must be idempotent.
 const postInstall = `#!/bin/sh
 set -e
 if ! getent passwd app >/dev/null; then
@@ -34,7 +34,7 @@ if [ -d /run/systemd/system ]; then
 fi
 `
 
-// packageContents are the files that both kinds of packages install.
+// packageContents returns the files that both kinds of packages install.
 func (r release) packageContents(binary string) ([]file, error) {
 	data, err := os.ReadFile(binary)
 	if err != nil {
@@ -59,11 +59,12 @@ func (r release) packageContents(binary string) ([]file, error) {
 	return files, nil
 }
 
-// afterTag is how git describes a commit after a tag.
+// afterTag matches a version that git describe prints for a commit after a tag.
 var afterTag = regexp.MustCompile(`-(\d+)-g([0-9a-f]+)(-dirty)?$`)
 
-// packageVersion is a version that both package managers can compare: what comes before a release sorts before it, what
-// comes after a tag sorts after it. It has no dash, which separates the version from the release.
+// packageVersion returns a version that both package managers order correctly: a pre-release before
+// its release, a commit after a tag after it. It contains no dash, which separates the version from
+// the release.
 func (r release) packageVersion() string {
 	number := afterTag.ReplaceAllString(r.number(), "+$1.g$2")
 	if number == "" || number[0] < '0' || number[0] > '9' {
@@ -72,14 +73,14 @@ func (r release) packageVersion() string {
 	return strings.ReplaceAll(strings.Replace(number, "-", "~", 1), "-", ".")
 }
 
-// writeDeb writes a package for Debian and Ubuntu: an archive of ar with two archives of tar in it.
+// writeDeb writes a package for Debian and Ubuntu: an ar archive with two tar archives.
 func (r release) writeDeb(t target, contents []file) error {
 	version := r.packageVersion()
 	size, sums := 0, strings.Builder{}
 	for _, f := range contents {
 		if !f.mode.IsDir() {
 			size += len(f.data)
-			fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(f.data), f.name) // The format wants MD5; it is no protection.
+			fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(f.data), f.name) // The format requires MD5; it is no protection.
 		}
 	}
 	control := fmt.Sprintf(`Package: app
@@ -120,7 +121,7 @@ Description: %s
 	return os.WriteFile(filepath.Join(r.out, fmt.Sprintf("app_%s_%s.deb", version, t.arch)), b.Bytes(), 0o644)
 }
 
-// writeRPM writes a package for Fedora, Red Hat and their relatives.
+// writeRPM writes a package for Fedora, Red Hat and derivatives.
 func (r release) writeRPM(t target, contents []file) error {
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[t.arch]
 	version := r.packageVersion()

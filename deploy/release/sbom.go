@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The part of CycloneDX 1.6 that is written.
+// The used subset of CycloneDX 1.6.
 type (
 	bom struct {
 		Format      string      `json:"bomFormat"`
@@ -37,7 +37,8 @@ type (
 	}
 )
 
-// writeSBOM lists the modules that a binary was built from, as the binary itself says, and the libraries in its jars.
+// writeSBOM lists the modules in a binary, from its build information, and the libraries in its
+// jars.
 func (r release) writeSBOM(base, binary string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -74,7 +75,7 @@ func (r release) writeSBOM(base, binary string) error {
 	return os.WriteFile(filepath.Join(r.out, base+".cdx.json"), append(data, '\n'), 0o644)
 }
 
-// mavenLibraries returns what Maven says is in a jar.
+// mavenLibraries returns the Maven artifacts in a jar.
 func mavenLibraries(jar string) ([]component, error) {
 	archive, err := zip.OpenReader(jar)
 	if err != nil {
@@ -105,7 +106,7 @@ func mavenLibraries(jar string) ([]component, error) {
 	return found, nil
 }
 
-// sortFiles puts files into an order that does not depend on the run.
+// sortFiles sorts files into a reproducible order.
 func sortFiles(files []file) {
 	slices.SortFunc(files, func(x, y file) int { return cmp.Compare(x.name, y.name) })
 }
