@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs holds the documents, so that the server can show them without
-// a network. It runs nothing.
+// Package docs embeds the documents, so that the server can show them offline. It runs nothing.
 package docs
 
 import "embed"

@@ -27,14 +27,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// heartbeatInterval is how often the client says that it is there. The server closes sessions that are silent for three minutes.
+// heartbeatInterval is the interval of heartbeats. The server closes sessions that are silent for
+// three minutes.
 const heartbeatInterval = time.Minute
 
 func main() {
-	server := flag.String("server", "ws://localhost:10510", "where app-gateway accepts clients")
+	server := flag.String("server", "ws://localhost:10510", "URL of app-gateway")
 	user := flag.Int64("user", 0, "id of the user who logs in")
 	password := flag.String("password", "", "password of the user")
-	to := flag.Int64("to", 0, "id of the user to talk to")
+	to := flag.Int64("to", 0, "id of the user to chat with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -44,7 +45,8 @@ func main() {
 	}
 }
 
-// chat logs in, sends each line of in to a user and prints messages to out, until in ends or the server closes the session.
+// chat logs in, sends each line of in to a user and prints received messages to out, until in ends
+// or the server closes the session.
 func chat(ctx context.Context, server string, user int64, password string, to int64, in io.Reader, out io.Writer) error {
 	c, err := dial(ctx, server, func(from int64, text string) { fmt.Fprintf(out, "%d: %s\n", from, text) })
 	if err != nil {
@@ -82,7 +84,7 @@ func chat(ctx context.Context, server string, user int64, password string, to in
 	}
 }
 
-// lines returns what is typed, line by line. The channel is closed at the end of the input.
+// lines returns the lines of the input. The channel is closed at the end of the input.
 func lines(in io.Reader) <-chan string {
 	typed := make(chan string)
 	go func() {
@@ -167,7 +169,7 @@ func (c *client) do(ctx context.Context, r *wire.AppRequest) (*wire.AppNotificat
 	}
 }
 
-// read takes what the server sends until the connection ends, and returns why it did.
+// read reads from the server until the connection ends, and returns why it ended.
 func (c *client) read(ctx context.Context) error {
 	for {
 		_, payload, err := c.conn.Read(ctx)
@@ -175,7 +177,7 @@ func (c *client) read(ctx context.Context) error {
 			return fmt.Errorf("the connection ended: %w", err)
 		}
 		if len(payload) == 0 {
-			continue // The answer to a heartbeat.
+			continue // The response to a heartbeat.
 		}
 		n := &wire.AppNotification{}
 		if err := proto.Unmarshal(payload, n); err != nil {
@@ -201,7 +203,7 @@ func (c *client) read(ctx context.Context) error {
 	}
 }
 
-// heartbeats keeps the session open: an empty message is a heartbeat.
+// heartbeats sends heartbeats, which keep the session open. An empty message is a heartbeat.
 func (c *client) heartbeats(ctx context.Context) {
 	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()

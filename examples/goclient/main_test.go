@@ -48,7 +48,7 @@ func TestTwoUsersTalk(t *testing.T) {
 	}
 }
 
-// A program is a client at work.
+// A program is a running client.
 type program struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -82,7 +82,7 @@ func (p *program) write(line string) {
 	}
 }
 
-// want reads the next line, which must begin with a text.
+// want reads the next line, which must begin with a prefix.
 func (p *program) want(prefix string) {
 	p.t.Helper()
 	if line, ok := <-p.lines; !ok || !strings.HasPrefix(line, prefix) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// MessageArchive expects that messages are deleted only after an archive has them.
+// MessageArchive checks that messages are deleted only after an archive has accepted them.
 func MessageArchive(t *testing.T, file string) {
 	archive := NewService(t)
 	archive.Status.Store(503)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// WebhookBridge expects that a webhook which is away for some time gets every event in its order.
+// WebhookBridge checks that a webhook receives every event in order, also after an outage.
 func WebhookBridge(t *testing.T, file string) {
 	webhook := NewService(t)
 	s := Start(t, file, "webhook-bridge.url="+webhook.URL+"/events", "webhook-bridge.secret=shared", "webhook-bridge.types[0]=USER_CREATED", "webhook-bridge.types[1]=USER_UPDATED")

@@ -30,10 +30,11 @@ const (
 	timeFormat                         = "20060102T150405Z"
 )
 
-// buckets are where clients look for files.
+// buckets are the buckets in which clients look for files.
 var buckets = []string{"user-profile-picture", "group-profile-picture", "message-attachment"}
 
-// A bucket is a storage service with a few buckets. It checks signatures as the protocol prescribes.
+// A bucket is a storage service with a few buckets. It verifies signatures as the protocol
+// requires.
 type bucket struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -57,7 +58,7 @@ func newBucket(t *testing.T) *bucket {
 	return b
 }
 
-// signature signs a text with the key that a credential leads to.
+// signature signs a text with the key that is derived from a credential.
 func signature(credential, text string) (string, error) {
 	id, scope, _ := strings.Cut(credential, "/")
 	parts := strings.Split(scope, "/")
@@ -73,7 +74,7 @@ func signature(credential, text string) (string, error) {
 	return hex.EncodeToString(key), nil
 }
 
-// upload stores the file of a form whose fields are what the policy in it demands.
+// upload stores the file of a form whose fields match its policy.
 func (b *bucket) upload(r *http.Request) error {
 	if err := r.ParseMultipartForm(1 << 20); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (b *bucket) upload(r *http.Request) error {
 	for _, c := range policy.Conditions {
 		var fields map[string]string
 		if json.Unmarshal(c, &fields) != nil {
-			continue // The range of the length.
+			continue // The content-length range.
 		}
 		for name, value := range fields {
 			if allowed = append(allowed, name); name != "bucket" && r.FormValue(name) != value {
@@ -123,7 +124,7 @@ func (b *bucket) upload(r *http.Request) error {
 	return err
 }
 
-// access answers a request with a signed address.
+// access handles a request with a signed URL.
 func (b *bucket) access(w http.ResponseWriter, r *http.Request) error {
 	query, given, _ := strings.Cut(r.URL.RawQuery, "&X-Amz-Signature=")
 	q := r.URL.Query()
@@ -153,7 +154,7 @@ func (b *bucket) access(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// info is what the server says about a transfer.
+// info returns the transfer information in a response.
 func info(n *wire.AppNotification) map[string]string {
 	m := map[string]string{}
 	for pair := range slices.Chunk(n.GetData().GetStringsWithVersion().GetStrings(), 2) {
@@ -162,7 +163,8 @@ func info(n *wire.AppNotification) map[string]string {
 	return m
 }
 
-// upload sends a file as existing clients do: everything but the address is a field of the form, and the key is the id.
+// upload uploads a file as existing clients do: all values but the URL are fields of the form, and
+// the key is the id.
 func upload(t *testing.T, fields map[string]string, data string) (int, string) {
 	t.Helper()
 	var body bytes.Buffer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exampletest is what the example plugins must do, whatever language they are written in, seen by clients of a
-// running server and by the services that the plugins talk to. It is for tests alone.
+// Package exampletest tests the example plugins, in any language, from the view of clients of a
+// running server and of the services that the plugins use. It is for tests only.
 package exampletest
 
 import (
@@ -23,7 +23,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// Start runs a server with one plugin, a copy of a file, and with two users, Ann and Bob.
+// Start runs a server with one plugin, a copy of file, and two users, Ann and Bob.
 func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	t.Helper()
 	code, err := os.ReadFile(file)
@@ -37,14 +37,14 @@ func Start(t *testing.T, file string, set ...string) *apptest.Server {
 	return StartServer(t, dir, set...)
 }
 
-// StartServer runs a server with the plugins of a folder, and with two users, Ann and Bob.
+// StartServer runs a server with the plugins of a folder and two users, Ann and Bob.
 func StartServer(t *testing.T, dir string, set ...string) *apptest.Server {
 	t.Helper()
 	s := apptest.Start(t, role.All, append([]string{
 		"app.plugin.dir=" + dir, "app.plugin.abort-on-failure=true",
-		// The first call loads classes, which may take long on a machine with too much to do.
+		// The first call loads classes, which may take long on an overloaded machine.
 		"app.plugin.call-timeout-millis=60000",
-		// Tests ask until something has happened, as often as a slow machine needs.
+		// Tests poll, as often as a slow machine needs.
 		"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
 		"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
 	}, set...)...)
@@ -62,7 +62,7 @@ func Admin(t *testing.T, s *apptest.Server, method, target, body string) (int, s
 	return Send(t, method, s.URL(role.Service)+target, "application/json", strings.NewReader(body))
 }
 
-// Send sends a request and reads the answer.
+// Send sends a request and reads the response.
 func Send(t *testing.T, method, url, mediaType string, body io.Reader) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -83,7 +83,7 @@ func Send(t *testing.T, method, url, mediaType string, body io.Reader) (int, str
 	return resp.StatusCode, string(b)
 }
 
-// Eventually waits for a condition that the server brings about.
+// Eventually waits until a condition holds.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
@@ -93,13 +93,13 @@ func Eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// LogIn opens a session with the password of the users.
+// LogIn logs a user in.
 func LogIn(t *testing.T, s *apptest.Server, userID int64) *chat.Tester {
 	t.Helper()
 	return chat.LogIn(t, s.ClientURLs()[1], userID, chat.WithPassword("secret"))
 }
 
-// Message is a message to a user.
+// Message returns a message to a user.
 func Message(to int64, text string) *wire.CreateMessageRequest {
 	return &wire.CreateMessageRequest{RecipientId: &to, Text: &text}
 }
@@ -109,17 +109,18 @@ func Read(c *chat.Tester) string {
 	return c.Relayed(8).GetRelayedRequest().GetCreateMessageRequest().GetText()
 }
 
-// A Service is an HTTP service that a plugin talks to. It answers with a status and remembers what it got.
+// A Service is an HTTP service that a plugin uses. It answers with a status and records its
+// requests.
 type Service struct {
 	*httptest.Server
-	// Status is what it answers with.
+	// Status is the status of its responses.
 	Status atomic.Int32
 
 	mu  sync.Mutex
 	got []Visit
 }
 
-// A Visit is a request that a service got.
+// A Visit is a request to a service.
 type Visit struct {
 	Method, Path, Body string
 	Header             http.Header
@@ -140,7 +141,7 @@ func NewService(t *testing.T) *Service {
 	return s
 }
 
-// Find waits for a request whose body has a part.
+// Find waits for a request whose body contains part.
 func (s *Service) Find(t *testing.T, part string) Visit {
 	t.Helper()
 	var found Visit
@@ -158,7 +159,7 @@ func (s *Service) Find(t *testing.T, part string) Visit {
 	return found
 }
 
-// Visits are the requests that came so far.
+// Visits returns the requests so far.
 func (s *Service) Visits() []Visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// Login expects that a service decides who may log in.
+// Login checks that a service decides who may log in.
 func Login(t *testing.T, file string) {
 	accounts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var info struct{ UserID, Password, DeviceType, IP string }
@@ -36,5 +36,5 @@ func Login(t *testing.T, file string) {
 	c.RefusedLogin(1201, 5, chat.WithPassword("broken"))
 	c.RefusedLogin(2011, 5, chat.WithPassword("neither the service nor the server knows it"))
 	c.MustLogin(5, chat.WithPassword("ticket"))
-	LogIn(t, s, 6) // By the server's own users.
+	LogIn(t, s, 6) // Checked by the server.
 }

@@ -19,12 +19,12 @@ import (
 	"example.org/app/internal/role"
 )
 
-// raters is a service that rates texts.
+// raters is a service that gives scores to texts.
 type raters struct {
 	*httptest.Server
-	// failing lets it answer with 500, and silent not at all.
+	// failing makes it answer with 500, and silent makes it not answer at all.
 	failing, silent atomic.Bool
-	// asked counts questions, and shadows those that were asked by a shadow.
+	// asked counts all requests, and shadows those of a shadow.
 	asked, shadows atomic.Int64
 }
 
@@ -59,7 +59,7 @@ func newRaters(t *testing.T) *raters {
 	return s
 }
 
-// mustAdmin sends a request as root that must succeed.
+// mustAdmin sends a request as root, which must succeed.
 func mustAdmin(t *testing.T, s *apptest.Server, method, target, body string) string {
 	t.Helper()
 	status, answer := Admin(t, s, method, target, body)
@@ -69,7 +69,7 @@ func mustAdmin(t *testing.T, s *apptest.Server, method, target, body string) str
 	return answer
 }
 
-// publish uploads a plugin for the whole cluster.
+// publish uploads a plugin to the cluster.
 func publish(t *testing.T, s *apptest.Server, name string, code []byte, query string) {
 	t.Helper()
 	if filepath.Ext(name) == ".js" {
@@ -94,8 +94,8 @@ func publish(t *testing.T, s *apptest.Server, name string, code []byte, query st
 	}
 }
 
-// Moderation expects that messages are refused or masked as a service rates them, and tries a stricter version as a shadow.
-// stricter makes it of the file.
+// Moderation checks that messages are refused or masked by the scores of a service, and runs a
+// stricter version as a shadow. stricter makes that version from the file.
 func Moderation(t *testing.T, file string, stricter func(t *testing.T, code []byte) []byte) {
 	code, err := os.ReadFile(file)
 	if err != nil {
@@ -111,7 +111,7 @@ func Moderation(t *testing.T, file string, stricter func(t *testing.T, code []by
 	set(`,"timeoutMillis":60000`)
 	mustAdmin(t, s, "PUT", "/plugins?ids=moderation", `{"status":"STARTED"}`)
 	sender, reader := LogIn(t, s, 5), LogIn(t, s, 6)
-	// outcome is what becomes of a message: its text, or why it is refused.
+	// outcome returns what happens to a message: its delivered text, or the reason of its refusal.
 	outcome := func(text string) string {
 		t.Helper()
 		switch n := sender.Response(Message(6, text)); n.GetCode() {
@@ -130,7 +130,7 @@ func Moderation(t *testing.T, file string, stricter func(t *testing.T, code []by
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
-	// settled waits until settings have reached the plugin.
+	// settled waits until the plugin uses new settings.
 	settled := func(text, want string) {
 		t.Helper()
 		Eventually(t, fmt.Sprintf("%q becomes %q", text, want), func() bool { return outcome(text) == want })
@@ -155,7 +155,7 @@ func Moderation(t *testing.T, file string, stricter func(t *testing.T, code []by
 	set(`,"timeoutMillis":60000,"action":"REJECT"`)
 	settled("how terrible", broken)
 
-	// A stricter version asks about the same messages, and nobody notices.
+	// A stricter version receives copies of the same messages, without visible effects.
 	publish(t, s, filepath.Base(file), stricter(t, code), "&replace=true&activate=false")
 	mustAdmin(t, s, "POST", "/plugins/rollouts", `{"pluginId":"moderation","number":2,"shadow":true,"maxErrorPercentage":100}`)
 	if service.shadows.Load() != 0 {

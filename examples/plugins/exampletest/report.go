@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// AdminReport expects a report of new users as JSON, as CSV that spreadsheets show as it is, and as a page.
+// AdminReport checks a report of new users as JSON, as CSV that is safe for spreadsheets, and as a
+// page.
 func AdminReport(t *testing.T, file string) {
 	s := Start(t, file, "app.plugin.grants.mode=DECLARED", "app.service.admin-api.default-available-records-per-request=2",
 		"app.service.admin-api.max-available-records-per-request=2") // The CSV has several pages.
@@ -49,7 +50,7 @@ func AdminReport(t *testing.T, file string) {
 	if _, page := Admin(t, s, "GET", path+"/page", ""); !strings.Contains(page, fmt.Sprintf("<h1>%d new users in 30 days</h1>", report.Data.Total)) || !strings.Contains(page, `href="users.csv?days=30"`) {
 		t.Errorf("the page is %s", page)
 	}
-	// What it may do is what it declares, and who may use it is who may see users.
+	// The endpoints are described with their permissions.
 	if _, body := Admin(t, s, "GET", "/openapi/docs", ""); !strings.Contains(body, `"/plugins/endpoints/admin-report/users.csv"`) {
 		t.Error("the report is not described")
 	}

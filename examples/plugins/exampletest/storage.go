@@ -12,7 +12,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// S3Storage expects that pictures and attachments are kept in a bucket, for those who may see them.
+// S3Storage checks that pictures and attachments are stored in a bucket, and that only permitted
+// users can access them.
 func S3Storage(t *testing.T, file string) {
 	b := newBucket(t)
 	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket-prefix="+bucketPrefix, "s3-storage.region=eu-west-1",
@@ -25,7 +26,7 @@ func S3Storage(t *testing.T, file string) {
 	const attachment = wire.StorageResourceType_MESSAGE_ATTACHMENT
 	name, mediaType, toBob, annID, cidID := "Grüße.txt", "text/plain", int64(6), int64(5), int64(7)
 
-	// A picture: everybody sees it.
+	// A picture is visible to all users.
 	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_USER_PROFILE_PICTURE}))
 	if form["id"] != "5" || form["id"] != form["key"] {
 		t.Errorf("the upload of a picture has the id %q and the key %q", form["id"], form["key"])
@@ -47,7 +48,7 @@ func S3Storage(t *testing.T, file string) {
 		t.Errorf("the picture is still there: %d", status)
 	}
 
-	// An attachment for Bob, which Cid sees only when it is shared.
+	// An attachment for Bob is visible to Cid only after it is shared.
 	form = info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: attachment, IdNum: &toBob, Name: &name, MediaType: &mediaType}))
 	if status, body := upload(t, form, "hello Bob"); status != 200 {
 		t.Fatalf("%d %s", status, body)
@@ -71,7 +72,7 @@ func S3Storage(t *testing.T, file string) {
 	ann.Request(&wire.UpdateMessageAttachmentInfoRequest{AttachmentIdNum: &id, UserIdToUnshareWith: &cidID})
 	cid.Response(download)
 
-	// What Ann uploaded.
+	// Ann's uploads.
 	infos := ann.Request(&wire.QueryMessageAttachmentInfosRequest{}).GetData().GetStorageResourceInfos().GetInfos()
 	if len(infos) != 1 || infos[0].GetIdNum() != id || infos[0].GetName() != name || infos[0].GetMediaType() != mediaType || infos[0].GetUploaderId() != 5 {
 		t.Errorf("Ann uploaded %v", infos)
@@ -87,7 +88,7 @@ func S3Storage(t *testing.T, file string) {
 	}
 }
 
-// S3StorageOfGroups lets only those change the picture of a group who manage it.
+// S3StorageOfGroups checks that only owners and managers can change the picture of a group.
 func S3StorageOfGroups(t *testing.T, file string) {
 	b := newBucket(t)
 	s := Start(t, file, "s3-storage.endpoint="+b.URL, "s3-storage.bucket-prefix="+bucketPrefix, "s3-storage.region=eu-west-1",
@@ -104,7 +105,7 @@ func S3StorageOfGroups(t *testing.T, file string) {
 	toGroup := -group
 	form := info(ann.Request(&wire.QueryResourceUploadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdNum: &toGroup}))
 	id := attachmentID(t, form)
-	// Clients that keep ids as text find the attachment as well.
+	// Clients that use ids as strings find the attachment, too.
 	text := strconv.FormatInt(id, 10)
 	download := &wire.QueryResourceDownloadInfoRequest{Type: wire.StorageResourceType_MESSAGE_ATTACHMENT, IdStr: &text}
 	if n := bob.Response(download); n.GetReason() != "the attachment is not shared with you" {
@@ -116,7 +117,8 @@ func S3StorageOfGroups(t *testing.T, file string) {
 	bob.Request(download)
 }
 
-// attachmentID returns the id of an upload, which must be the key of the object and a number that JavaScript can hold.
+// attachmentID returns the id of an upload, which must be the key of the object and an exact
+// JavaScript number.
 func attachmentID(t *testing.T, form map[string]string) int64 {
 	t.Helper()
 	id, err := strconv.ParseInt(form["id"], 10, 64)

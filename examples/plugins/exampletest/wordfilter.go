@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// WordFilterRejects expects that messages with forbidden words are refused.
+// WordFilterRejects checks that messages with forbidden words are refused.
 func WordFilterRejects(t *testing.T, file string) {
 	s := Start(t, file, "word-filter.words[0]=darn", "word-filter.words[1]=heck")
 	sender, reader := LogIn(t, s, 5), LogIn(t, s, 6)
@@ -17,13 +17,13 @@ func WordFilterRejects(t *testing.T, file string) {
 	if n.GetReason() != "the message holds a word that is not allowed here" {
 		t.Errorf("the reason is %q", n.GetReason())
 	}
-	sender.Request(Message(6, "darned heckler")) // Only whole words count.
+	sender.Request(Message(6, "darned heckler")) // Only whole words match.
 	if got := Read(reader); got != "darned heckler" {
 		t.Errorf("the message is %q", got)
 	}
 }
 
-// WordFilterMasks expects that forbidden words are masked.
+// WordFilterMasks checks that forbidden words are masked.
 func WordFilterMasks(t *testing.T, file string) {
 	s := Start(t, file, "word-filter.words[0]=darn", "word-filter.mode=mask")
 	sender, reader := LogIn(t, s, 5), LogIn(t, s, 6)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples tests the example plugins in Java on running servers, with clients and with the services that they talk
-// to. Maven builds the plugins before, and runs their own tests: make test does.
+// Package examples tests the example plugins in Java on running servers, with clients and with the
+// services that the plugins use. Maven must build the plugins before and runs their unit tests:
+// make test does both.
 package examples
 
 import (
@@ -20,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// jar returns where Maven puts an example. A test is skipped without a JDK.
+// jar returns the path of an example's jar. It skips the test without a JDK.
 func jar(t *testing.T, example string) string {
 	t.Helper()
 	javatest.Home(t)
@@ -37,7 +38,7 @@ func TestAdminReport(t *testing.T)       { exampletest.AdminReport(t, jar(t, "ad
 func TestS3Storage(t *testing.T)         { exampletest.S3Storage(t, jar(t, "s3-storage")) }
 func TestS3StorageOfGroups(t *testing.T) { exampletest.S3StorageOfGroups(t, jar(t, "s3-storage")) }
 
-// stricter is the next version of the jar of moderation, which refuses more: plugin.yaml is all that differs.
+// stricter returns a stricter version of the jar of moderation, which differs only in plugin.yaml.
 func stricter(t *testing.T, code []byte) []byte {
 	t.Helper()
 	in, err := zip.NewReader(bytes.NewReader(code), int64(len(code)))
@@ -72,7 +73,7 @@ func stricter(t *testing.T, code []byte) []byte {
 	return out.Bytes()
 }
 
-// TestPlainText uses a library that is in the jar of the plugin.
+// TestPlainText tests a plugin with a library in its jar.
 func TestPlainText(t *testing.T) {
 	s := exampletest.Start(t, jar(t, "plain-text"))
 	sender, reader := exampletest.LogIn(t, s, 5), exampletest.LogIn(t, s, 6)

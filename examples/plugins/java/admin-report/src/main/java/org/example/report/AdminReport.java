@@ -19,19 +19,19 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reports how many users registered on each of the last days, and who they are, to administrators who may see users. The days
- * are those of UTC.
+ * Reports the number of users who registered on each of the last days (in UTC), and the list of them, to administrators who may
+ * query users.
  *
  * <pre>
  * GET /plugins/endpoints/admin-report/days?days=30        the numbers as JSON
- * GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, sent while they are read
+ * GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, streamed
  * GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page, with a link to the CSV
  * </pre>
  */
 public class AdminReport extends AppExtension {
 
     /** The parameters. */
-    public record Query(@JsonSchema(minimum = 1, maximum = 92, defaultValue = "30", description = "How many days, with today.") int days) {}
+    public record Query(@JsonSchema(minimum = 1, maximum = 92, defaultValue = "30", description = "Number of days, including today.") int days) {}
 
     /** A day. */
     public record Day(@JsonSchema(format = "date") String date, long registered) {}
@@ -74,7 +74,7 @@ public class AdminReport extends AppExtension {
 
     private void list(EndpointRequest<Query, Void> request, EndpointOutput out) throws IOException {
         out.write("id,name,registered,active\r\n");
-        // Users who register meanwhile would shift the pages.
+        // The end is fixed, because users who register meanwhile would shift the pages.
         QueryUserPage input = new QueryUserPage().registrationDateStart(begin(firstDay(request.query()))).registrationDateEnd(Instant.now()).size(500);
         for (int n = 0; ; n++) {
             PageUser page = api().users().queryPage(input.page(n));
@@ -88,7 +88,7 @@ public class AdminReport extends AppExtension {
         }
     }
 
-    /** A spreadsheet takes what begins with one of these signs for a formula. */
+    /** Spreadsheets would evaluate a text that begins with one of these characters as a formula. */
     private static String csv(String text) {
         boolean formula = !text.isEmpty() && "=+-@\t\r".indexOf(text.charAt(0)) >= 0;
         return '"' + (formula ? "'" : "") + text.replace("\"", "\"\"") + '"';

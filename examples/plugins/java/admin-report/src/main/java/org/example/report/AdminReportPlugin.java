@@ -6,7 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import java.util.Set;
 
-/** Reports which users are new. */
+/** Reports new users. */
 public class AdminReportPlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

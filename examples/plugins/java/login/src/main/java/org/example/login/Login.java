@@ -26,7 +26,7 @@ import java.util.Map;
  * </pre>
  *
  * <p>The service gets a POST with {userId, password, deviceType, ip} and answers with 200 to let the user in, 401 or 403 to refuse, and
- * 404 if it does not know the user: then the server decides by its own users.
+ * 404 if it does not know the user: the server then checks its own users.
  */
 public class Login extends AppExtension implements UserAuthenticator {
 
@@ -49,7 +49,7 @@ public class Login extends AppExtension implements UserAuthenticator {
     @Override
     public void stop() throws InterruptedException {
         if (client != null) {
-            client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.shutdownNow(); // Its threads would keep the classes of the plugin in memory.
             client.awaitTermination(Duration.ofSeconds(10));
         }
     }
@@ -72,8 +72,8 @@ public class Login extends AppExtension implements UserAuthenticator {
         return switch (status) {
             case 200 -> true;
             case 401, 403 -> false;
-            case 404 -> null; // No opinion.
-            // Nobody gets in only because a service is down; the client hears that it may try again.
+            case 404 -> null; // The server decides.
+            // Refuse logins while the service is down, with a code that tells clients to retry.
             default -> throw new AppException(StatusCode.SERVER_UNAVAILABLE, "logins cannot be checked at present");
         };
     }

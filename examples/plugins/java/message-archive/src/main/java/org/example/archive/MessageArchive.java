@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Sends messages to an archive before the server deletes them because they are too old. What the archive did not take is not deleted,
- * and is offered again when the server next looks for old messages.
+ * Sends expired messages to an archive before the server deletes them. Messages that the archive did not accept are not deleted, and
+ * are sent again when the server next looks for expired messages.
  *
  * <pre>
  * message-archive.url=https://archive.example.org/messages
@@ -47,26 +47,26 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
     @Override
     public void stop() throws InterruptedException {
         if (client != null) {
-            client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.shutdownNow(); // Its threads would keep the classes of the plugin in memory.
             client.awaitTermination(Duration.ofSeconds(10));
         }
     }
 
     @Override
     public List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) throws IOException, InterruptedException {
-        // One JSON object on each line. The archive may get a message twice, so it should go by the id.
+        // One JSON object per line. The archive may receive a message twice, so it should deduplicate by id.
         String body = messages.stream().map(m -> Json.write(line(m)) + "\n").collect(Collectors.joining());
         HttpRequest request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(4)).header("Content-Type", "application/x-ndjson")
                 .POST(HttpRequest.BodyPublishers.ofString(body)).build();
         int status = client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
         if (status < 200 || status > 299) {
-            throw new IOException("the archive answered " + status); // A failure keeps all of them.
+            throw new IOException("the archive answered " + status); // On failure, the server keeps all messages.
         }
         logger().info("{} messages archived", messages.size());
         return messages;
     }
 
-    /** A message as the archive keeps it. Ids are texts, because many readers of JSON lose digits of large numbers. */
+    /** Returns the JSON object of a message. Ids are strings, because many JSON parsers lose digits of large numbers. */
     private static Map<String, Object> line(StoredMessage m) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", String.valueOf(m.id()));

@@ -18,13 +18,12 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * Asks an HTTP service about the text of each message, and refuses or masks what it rates too high. The service gets
+ * Sends the text of each message to an HTTP service, and refuses or masks messages with a high score. The service gets
  * <code>{"text": "…"}</code> and answers with <code>{"score": 0.93, "masked": "…"}</code>: a score from 0 to 1, and the text
- * without what is wrong in it. What is set while the plugin runs are the settings below plugins.moderation of
- * /cluster/settings.
+ * with the offending parts masked. The settings are below plugins.moderation of /cluster/settings and can be changed at run time.
  *
- * <p>How strict it is belongs to the version: the default of threshold in plugin.yaml. A stricter version is tried as a shadow
- * first, which README.md of the examples in JavaScript walks through.
+ * <p>Each version has its own strictness: the default of threshold in plugin.yaml. README.md of the examples in JavaScript shows how
+ * to try a stricter version as a shadow first.
  */
 public class Moderation extends AppExtension implements ClientRequestHandler {
 
@@ -43,7 +42,7 @@ public class Moderation extends AppExtension implements ClientRequestHandler {
     /** The settings. */
     public record Settings(String url, String token, double threshold, Action action, long timeoutMillis, OnFailure onFailure) {}
 
-    /** What the service says of a text. */
+    /** The response of the service. */
     public record Rating(Double score, String masked) {}
 
     private volatile HttpClient client;
@@ -63,14 +62,14 @@ public class Moderation extends AppExtension implements ClientRequestHandler {
     @Override
     public void stop() throws InterruptedException {
         if (client != null) {
-            client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.shutdownNow(); // Its threads would keep the classes of the plugin in memory.
             client.awaitTermination(Duration.ofSeconds(10));
         }
     }
 
     @Override
     public ClientRequest transform(ClientRequest clientRequest) throws InterruptedException {
-        // Sent messages and messages that are changed afterwards.
+        // New messages and edited ones.
         AppRequest request = clientRequest.request();
         if (request.hasCreateMessageRequest()) {
             String text = check(request.getCreateMessageRequest().getText());
@@ -80,10 +79,10 @@ public class Moderation extends AppExtension implements ClientRequestHandler {
             String text = check(request.getUpdateMessageRequest().getText());
             return text == null ? null : clientRequest.editRequest(r -> r.getUpdateMessageRequestBuilder().setText(text));
         }
-        return null; // Nothing leaves the request as it is.
+        return null; // null leaves the request unchanged.
     }
 
-    /** The text that replaces another one, or null if that may stay. */
+    /** Returns the replacement of a text, or null to leave it unchanged. */
     private String check(String text) throws InterruptedException {
         if (text.isEmpty()) {
             return null;
@@ -115,7 +114,7 @@ public class Moderation extends AppExtension implements ClientRequestHandler {
             request.header("Authorization", "Bearer " + now.token());
         }
         if (isShadow()) {
-            request.header("X-Shadow", "true"); // It asks about the same text once more: the service need not count it.
+            request.header("X-Shadow", "true"); // A shadow sends the same text once more; the service can ignore it in its statistics.
         }
         HttpResponse<String> response = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
         if (response.statusCode() < 200 || response.statusCode() > 299) {

@@ -6,7 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import java.util.Set;
 
-/** Refuses or masks messages that a service rates too high. */
+/** Refuses or masks messages to which a service gives a high score. */
 public class ModerationPlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

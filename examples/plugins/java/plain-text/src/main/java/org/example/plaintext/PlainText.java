@@ -9,12 +9,12 @@ import org.commonmark.parser.Parser;
 import org.commonmark.renderer.text.TextContentRenderer;
 
 /**
- * Makes plain text of messages that are written in Markdown, for clients that cannot show it. The library that understands Markdown is packed
- * into the jar of the plugin.
+ * Converts messages in Markdown to plain text, for clients that cannot render it. The Markdown library is packed into the jar of the
+ * plugin.
  */
 public class PlainText extends AppExtension implements ClientRequestHandler {
 
-    // Both can be used by many threads at the same time.
+    // Both are safe for concurrent use.
     private final Parser parser = Parser.builder().build();
     private final TextContentRenderer renderer = TextContentRenderer.builder().build();
 

@@ -6,7 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import java.util.Set;
 
-/** Makes plain text of messages in Markdown. */
+/** Converts Markdown messages to plain text. */
 public class PlainTextPlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

@@ -7,7 +7,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.SequencedSet;
 
-/** What is known of an attachment. It is kept in the storage of the plugin. */
+/** The metadata of an attachment, in the storage of the plugin. */
 record Attachment(long uploader, String name, String mediaType, Instant created, List<Long> users, List<Long> groups) {
 
     Attachment sharedWithUser(long user, boolean on) {

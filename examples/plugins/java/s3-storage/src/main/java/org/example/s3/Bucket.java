@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Signs requests for one bucket with version 4 of the signature. */
+/** Signs requests for one bucket with AWS Signature Version 4. */
 final class Bucket implements AutoCloseable {
     private static final Duration VALID = Duration.ofMinutes(5);
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'").withZone(ZoneOffset.UTC);
@@ -45,7 +45,7 @@ final class Bucket implements AutoCloseable {
 
     @Override
     public void close() throws InterruptedException {
-        client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+        client.shutdownNow(); // Its threads would keep the classes of the plugin in memory.
         client.awaitTermination(Duration.ofSeconds(10));
     }
 
@@ -79,7 +79,7 @@ final class Bucket implements AutoCloseable {
         return HexFormat.of().formatHex(hmac(key, text));
     }
 
-    /** What a client needs to upload one file: the fields of the form, the id among them, and the address. */
+    /** Returns what a client needs to upload one file: the fields of the form, including the id, and the URL. */
     Map<String, String> uploadForm(String key, String mediaType) {
         Instant now = Instant.now();
         String time = TIME.format(now);
@@ -106,7 +106,7 @@ final class Bucket implements AutoCloseable {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20").replace("*", "%2A").replace("%7E", "~");
     }
 
-    /** An address that is good for one request without a body. */
+    /** Returns a signed URL for one request without a body. */
     String address(String method, String key) {
         String time = TIME.format(Instant.now());
         String path = url.getRawPath() + "/" + Arrays.stream(key.split("/")).map(Bucket::encode).collect(Collectors.joining("/"));

@@ -19,12 +19,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps pictures and attachments in buckets of a service that speaks the protocol of Amazon S3. Files never pass through the server: clients get a
- * signed form to upload and a signed address to download.
+ * Stores pictures and attachments in buckets of a service with the protocol of Amazon S3. Files never pass through the server: clients
+ * get a signed form to upload and a signed URL to download.
  *
  * <p>There are three buckets, because clients look for files there: {@code user-profile-picture}, {@code group-profile-picture} and
- * {@code message-attachment}. Create them before; {@code bucket-prefix} is put before their names. The id of an upload is the key of the object,
- * because clients write the id into the field {@code key} of the form, and it is a number, because clients take an id that begins with a digit for one.
+ * {@code message-attachment}. Create them first; {@code bucket-prefix} is a prefix of their names. The id of an upload is the key of
+ * the object, because clients write the id into the field {@code key} of the form, and it is a number, because clients parse an id that
+ * begins with a digit as one.
  *
  * <pre>
  * s3-storage.endpoint=https://s3.example.org
@@ -35,8 +36,8 @@ import java.util.Map;
  * s3-storage.max-size=10485760
  * </pre>
  *
- * <p>Who may see an attachment is kept in the storage of the plugin, which holds 10,000 values, two for each attachment. A bigger service keeps
- * that in a database of its own.
+ * <p>The access list of each attachment is in the storage of the plugin, which holds 10,000 values, two per attachment. A larger
+ * service should store it in its own database.
  */
 public class S3Storage extends AppExtension implements StorageServiceProvider {
 
@@ -78,7 +79,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
         }
     }
 
-    // Pictures of users: everybody sees them, everybody changes only their own.
+    // Profile pictures of users: all users can see them; users can only change their own.
 
     @Override
     public void deleteUserProfilePicture(long requesterId, List<Value> customAttributes) throws Exception {
@@ -95,7 +96,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
         return Map.of("url", users.address("GET", String.valueOf(userId)));
     }
 
-    // Pictures of groups: owner and managers change them.
+    // Pictures of groups: the owner and managers can change them.
 
     @Override
     public void deleteGroupProfilePicture(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
@@ -115,7 +116,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
         return Map.of("url", groups.address("GET", String.valueOf(groupId)));
     }
 
-    // Attachments: for who uploaded them and for those with whom they are shared.
+    // Attachments: visible to their uploader and to those with whom they are shared.
 
     @Override
     public Map<String, String> queryMessageAttachmentUploadInfo(
@@ -188,7 +189,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
             String id = key.substring(key.lastIndexOf('/') + 1);
             Attachment a = storage().get("attachment/" + id, Attachment.class);
             if (a == null || creationDateRange != null && !creationDateRange.contains(a.created())) {
-                continue; // It was deleted, or is not asked for.
+                continue; // It was deleted, or is not requested.
             }
             infos.add(new StorageResourceInfo(Long.valueOf(id), null, a.name(), a.mediaType(), requesterId, a.created()));
         }
@@ -196,7 +197,7 @@ public class S3Storage extends AppExtension implements StorageServiceProvider {
     }
 
     private Map<String, String> upload(long requesterId, String name, String mediaType, List<Long> users, List<Long> groups) {
-        String id = String.valueOf(random.nextLong(1L << 52)); // Every client can hold such a number.
+        String id = String.valueOf(random.nextLong(1L << 52)); // Exact in all clients.
         String type = mediaType == null ? "application/octet-stream" : mediaType;
         storage().setJson("attachment/" + id, new Attachment(requesterId, name == null ? "file" : name, type, Instant.now(), users, groups));
         storage().setJson("uploaded/" + requesterId + "/" + id, true);

@@ -6,7 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import java.util.Set;
 
-/** Keeps pictures and attachments in a bucket. */
+/** Stores pictures and attachments in a bucket. */
 public class S3StoragePlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

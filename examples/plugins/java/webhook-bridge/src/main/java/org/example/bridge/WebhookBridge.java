@@ -23,14 +23,14 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Tells another system of every change of users, groups and messages, in order, and loses none. While the webhook does not answer with
- * 2xx, the same events are sent again after 1 second, then 2, 4, …, at most 60, also by another node or after a restart. The webhook may
- * get an event more than once, so it should go by the id.
+ * Notifies another system of every change of users, groups and messages, in order and without losing any. While the webhook does not
+ * answer with 2xx, the server retries the same events after 1 second, then 2, 4, …, at most 60, also on another node or after a
+ * restart. The webhook may receive an event more than once, so it should deduplicate by id.
  *
  * <pre>
  * webhook-bridge.url=https://crm.example.org/events
- * webhook-bridge.types[0]=USER_CREATED      the types to send; without any, all are sent
- * webhook-bridge.secret=...                 if it is set, the header X-Signature has the HMAC-SHA-256 of the body
+ * webhook-bridge.types[0]=USER_CREATED      the types to send; all types if not set
+ * webhook-bridge.secret=...                 if set, the header X-Signature contains the HMAC-SHA-256 of the body
  * </pre>
  */
 public class WebhookBridge extends AppExtension implements DomainEventConsumer {
@@ -54,7 +54,7 @@ public class WebhookBridge extends AppExtension implements DomainEventConsumer {
     @Override
     public void stop() throws InterruptedException {
         if (client != null) {
-            client.shutdownNow(); // It has threads, which would keep the classes of the plugin in memory.
+            client.shutdownNow(); // Its threads would keep the classes of the plugin in memory.
             client.awaitTermination(Duration.ofSeconds(10));
         }
     }
@@ -77,11 +77,11 @@ public class WebhookBridge extends AppExtension implements DomainEventConsumer {
         }
         int status = client.send(request.build(), HttpResponse.BodyHandlers.discarding()).statusCode();
         if (status < 200 || status > 299) {
-            throw new IOException("the webhook answered " + status); // They come again.
+            throw new IOException("the webhook answered " + status); // The server sends them again.
         }
     }
 
-    /** An event as the webhook gets it. Ids are texts, because many readers of JSON lose digits of large numbers. */
+    /** Returns the JSON object of an event. Ids are strings, because many JSON parsers lose digits of large numbers. */
     private static Map<String, Object> line(DomainEvent e) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", text(e.id()));

@@ -6,7 +6,7 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.AppPlugin;
 import java.util.Set;
 
-/** Tells a webhook of every change. */
+/** Notifies a webhook of every change. */
 public class WebhookBridgePlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Refuses messages that hold a forbidden word, or masks the word.
+ * Refuses messages that contain a forbidden word, or masks the word.
  *
  * <pre>
  * word-filter.words[0]=darn   the forbidden words
@@ -55,7 +55,7 @@ public class WordFilter extends AppExtension implements ClientRequestHandler {
 
     @Override
     public ClientRequest transform(ClientRequest clientRequest) {
-        // Sent messages and messages that are changed afterwards.
+        // New messages and edited ones.
         AppRequest request = clientRequest.request();
         if (request.hasCreateMessageRequest()) {
             String text = filter(request.getCreateMessageRequest().getText());
@@ -65,14 +65,14 @@ public class WordFilter extends AppExtension implements ClientRequestHandler {
             String text = filter(request.getUpdateMessageRequest().getText());
             return text == null ? null : clientRequest.editRequest(r -> r.getUpdateMessageRequestBuilder().setText(text));
         }
-        return null; // Nothing leaves the request as it is.
+        return null; // null leaves the request unchanged.
     }
 
     private static String fold(String word) {
         return word.toLowerCase(Locale.ROOT);
     }
 
-    /** The text without forbidden words, or null if there are none in it. */
+    /** Returns the text with forbidden words masked, or null if it has none. */
     private String filter(String text) {
         if (WORD.matcher(text).results().map(MatchResult::group).map(WordFilter::fold).noneMatch(words::contains)) {
             return null;

@@ -32,7 +32,7 @@ class WordFilterTest {
         try (PluginRunner plugin = filter().start()) {
             ClientRequestHandler handler = plugin.point(ClientRequestHandler.class);
             assertEquals(StatusCode.MESSAGE_IS_ILLEGAL, assertThrows(AppException.class, () -> handler.transform(message("well, DARN"))).code());
-            assertNull(handler.transform(message("darned"))); // Only whole words count.
+            assertNull(handler.transform(message("darned"))); // Only whole words match.
             assertNull(handler.transform(ClientRequest.builder().request(AppRequest.getDefaultInstance()).build()));
         }
     }
