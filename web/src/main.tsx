@@ -28,7 +28,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000, refetchOnWindowFocus: true,
-      networkMode: 'always', // A request that fails shows that the connection is lost; one that waits shows nothing.
+      networkMode: 'always', // A failed request shows that the connection is lost; a paused one shows nothing.
       retry: (n, e) => n < 2 && (!(e instanceof ApiError) || e.status === 0 || e.status >= 502),
       retryDelay: (n) => 500 * 2 ** n,
     },

@@ -7,7 +7,10 @@ import { useMay } from './session'
 
 export type Metric = Schemas['Metric']
 
-/** Series are the samples of one metric and one set of tags. Counters are kept as rates per second. */
+/**
+ * Series are the samples of one metric and one set of tags. Counters are stored as rates per
+ * second.
+ */
 export interface Series {
   label: string
   values: (number | null)[]
@@ -22,7 +25,7 @@ export interface History {
 
 const keep = 3600
 
-/** histories outlive pages, so that a chart is not empty when one comes back to it. */
+/** histories outlive pages, so that charts are not empty when the user returns. */
 const histories = new Map<string, History>()
 
 function historyOf(key: string): History {
@@ -74,7 +77,7 @@ export function record(h: History, metrics: Metric[], now: number) {
   }
 }
 
-/** useMetrics samples metrics of a node and returns what was seen so far. */
+/** useMetrics samples metrics of a node and returns the samples so far. */
 export function useMetrics(node: string | undefined, names: string[], every = 2000) {
   const may = useMay()
   const key = `${node ?? ''} ${names.join(',')}`
@@ -92,7 +95,7 @@ export function useMetrics(node: string | undefined, names: string[], every = 20
   return { history: historyOf(key), error: query.error, at: query.data?.at }
 }
 
-/** latest returns the last value of a series, summed over its tags. */
+/** latest returns the latest value of a series, summed over its tags. */
 export function latest(h: History, name: string, suffix = ''): number | undefined {
   let sum: number | undefined
   for (const [id, s] of h.series) {

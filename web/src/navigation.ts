@@ -13,9 +13,9 @@ export interface PageLink {
   title: Key
   section: Section
   icon: Icon
-  /** permission is what its main request needs. */
+  /** permission returns the permission of the page's main request. */
   permission?: (d: Documents) => string | undefined
-  /** present reports whether this server has what the page shows. */
+  /** present reports whether the server has what the page shows. */
   present?: (d: Documents) => boolean
 }
 
@@ -50,7 +50,7 @@ export const pages: PageLink[] = [
   })),
 ]
 
-/** visiblePages are the pages of what this server has. */
+/** visiblePages returns the pages that apply to this server. */
 export function visiblePages(d: Documents): PageLink[] {
   return pages.filter((p) => p.present?.(d) ?? true)
 }

@@ -4,21 +4,24 @@ import type { Document, Operation, Schema } from './api/document'
 import { parameterSchema } from './api/document'
 import type { Key } from './i18n'
 
-/** Resource is a collection of the admin interface. Everything else about it stands in the OpenAPI document. */
+/**
+ * Resource is a collection of the admin interface. Everything else about it is in the OpenAPI
+ * document.
+ */
 export interface Resource {
   name: string
   path: string
   title: Key
   section: 'people' | 'groups' | 'content' | 'security' | 'access' | 'cluster'
-  /** page is where one record is shown. */
+  /** page returns the path of the page of one record. */
   page?: (record: Record<string, unknown>) => string
-  /** key finds the value of the selector in a record where it is not the field id or key. */
+  /** key returns the value of the selector in a record, if that is not in the field id or key. */
   key?: (record: Record<string, unknown>) => string
-  /** hidden columns at first sight. */
+  /** hidden are the columns that are hidden by default. */
   hidden?: string[]
-  /** first are the columns that come first, if not those that people look for usually. */
+  /** first are the first columns, if not the default ones. */
   first?: string[]
-  /** until is the parameter that keeps newer records out of an export. */
+  /** until is the parameter that excludes newer records from an export. */
   until?: string
 }
 
@@ -45,7 +48,7 @@ export const resources: Resource[] = [
   { name: 'members', path: '/cluster/members', title: 'members', section: 'cluster', key: (r) => String((r.key as { nodeId: string }).nodeId), hidden: ['seed', 'leaderEligible', 'key.clusterId', 'memberPort', 'nodeVersion', 'udpAddress', 'tcpAddress'] },
 ]
 
-/** Operations are what the document knows of a resource. */
+/** Operations are the operations of a resource in the document. */
 export interface Operations {
   list: Operation
   paged: boolean
@@ -53,7 +56,10 @@ export interface Operations {
   create?: Operation
   update?: Operation
   remove?: Operation
-  /** selector is the parameter that names records, and the fields of its objects if it is composite. */
+  /**
+   * selector is the parameter that selects records, and the fields of its objects if it is
+   * composite.
+   */
   selector?: { name: string; fields?: string[] }
 }
 
@@ -76,7 +82,7 @@ function selectorOf(d: Document, op: Operation | undefined): Operations['selecto
   return { name: p.name, fields: items.properties ? Object.keys(items.properties) : undefined }
 }
 
-/** columnsOf lists the fields of a record; those of a key are columns of their own. */
+/** columnsOf lists the fields of a record; each field of a key is a column. */
 export function columnsOf(d: Document, item: Schema, first: string[] = []): { name: string; path: string[]; schema: Schema }[] {
   const all = Object.entries(item.properties ?? {}).flatMap(([name, schema]) => {
     const s = d.resolve(schema)
@@ -89,7 +95,7 @@ export function columnsOf(d: Document, item: Schema, first: string[] = []): { na
   return byWeight(all, (c) => (c.path[0] === 'key' && c.name !== 'clusterId' ? 'id' : c.name)).sort((a, b) => place(a) - place(b))
 }
 
-/** weight orders fields as people read them: who, what, then the rest, dates last. */
+/** weight orders fields: who, what, then the rest, dates last. */
 function weight(name: string): number {
   if (name === 'id') return 0
   if (/Ids?$/.test(name)) return 2
@@ -99,7 +105,7 @@ function weight(name: string): number {
   return 4
 }
 
-/** byWeight sorts names of fields; equal ones keep their order. */
+/** byWeight sorts fields by the weight of their names; the sort is stable. */
 export function byWeight<T>(list: T[], nameOf: (x: T) => string): T[] {
   return [...list].sort((a, b) => weight(nameOf(a)) - weight(nameOf(b)))
 }

@@ -7,7 +7,7 @@ import { resources } from './resources'
 import { Problem } from './ui/feedback'
 import { Shell } from './ui/shell'
 
-/** The address bar holds strings only: ids of 64 bits must not become numbers. */
+/** Values in the URL stay strings: ids of 64 bits must not become numbers. */
 const parseSearch = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text))
 const stringifySearch = (search: Record<string, unknown>): string => {
   const out = new URLSearchParams()
@@ -33,7 +33,7 @@ const special: Record<string, () => Promise<{ default: React.ComponentType }>> =
   '/groups/$id': () => import('./pages/GroupPage'),
 }
 
-/** scrollsItself reports whether a page goes to a part of itself that its address names. */
+/** scrollsItself reports whether a page scrolls to a target in the URL by itself. */
 const scrollsItself = (location: { pathname: string; search: Record<string, unknown> }) => location.pathname.endsWith('/api') && location.search.op !== undefined
 
 export function createAppRouter(onLanguage: (l: Language) => void) {

@@ -4,7 +4,7 @@ import { createContext, useContext } from 'react'
 import type { Session } from './api/client'
 import type { Documents, Operation } from './api/document'
 
-/** State is what every page knows of the administrator who is logged in. */
+/** State is the logged-in administrator and the documents, for all pages. */
 export interface State {
   session: Session
   documents: Documents
@@ -19,7 +19,10 @@ export function useSession(): State {
   return state
 }
 
-/** useMay returns a function that names the permission which an operation needs and the administrator lacks. */
+/**
+ * useMay returns functions that return the permission that an operation needs and the administrator
+ * lacks, or undefined.
+ */
 export function useMay() {
   const { session, documents } = useSession()
   const missing = (permission: string | undefined) => (permission && !session.permissions.includes(permission) ? permission : undefined)

@@ -6,10 +6,10 @@ import type { components, paths } from './service.gen'
 
 export type Schemas = components['schemas'] & gatewayComponents['schemas']
 
-/** base is where the console is mounted: "/" or "/console/". */
+/** base is the path of the console: "/" or "/console/". */
 export const base = new URL(document.baseURI).pathname
 
-/** ApiError is a refusal of the server, or a server that could not be reached (status 0). */
+/** ApiError is an error response of the server, or status 0 if the server is unreachable. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -25,7 +25,10 @@ export class ApiError extends Error {
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[] | readonly Record<string, string | number>[]
 export type Query = Record<string, QueryValue>
 
-/** queryString writes parameters in the grammar of the interface: ids=1,2 and keys[0].groupId=1. */
+/**
+ * queryString encodes parameters in the format of the admin interface: ids=1,2 and
+ * keys[0].groupId=1.
+ */
 export function queryString(query: Query | undefined): string {
   const out = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -59,17 +62,20 @@ export interface Answer<T> {
   status: number
 }
 
-/** url returns the address of an operation of a node; without node that of the service which serves the console. */
+/**
+ * url returns the address of an operation of a node; by default of the service that serves the
+ * console.
+ */
 export function url(path: string, node = 'service', query?: Query): string {
   return `${base}-/api/${encodeURIComponent(node)}${path}${queryString(query)}`
 }
 
-/** Listeners learn that the session has ended. */
+/** sessionEnd dispatches an event when the session has ended. */
 export const sessionEnd = new EventTarget()
 
 const retryDelays = [300, 700, 1500, 3000]
 
-/** send sends a request. It repeats it while the server says that there were too many. */
+/** send sends a request. It retries it while the server is rate limiting. */
 export async function send<T>(method: string, path: string, o: Options = {}): Promise<Answer<T>> {
   const init: RequestInit = { method, headers: { Accept: 'application/json', ...o.headers }, signal: o.signal, credentials: 'same-origin' }
   if (o.form) init.body = o.form
@@ -87,7 +93,9 @@ export async function send<T>(method: string, path: string, o: Options = {}): Pr
   }
 }
 
-/** download fetches a file whole before it is saved: a refusal is an error here, not a file with an error in it. */
+/**
+ * download fetches a file completely before it is saved, so that an error is not saved as a file.
+ */
 export async function download(path: string, o: Options = {}): Promise<Blob> {
   const response = await reach(url(path, o.node, o.query), { credentials: 'same-origin', headers: o.headers, signal: o.signal })
   if (response.ok) return response.blob()
@@ -105,7 +113,7 @@ async function reach(address: string, init: RequestInit): Promise<Response> {
 
 let checking: Promise<void> | undefined
 
-/** checkSession finds out whether a refusal means that the session has ended. */
+/** checkSession checks whether a refused request means that the session has ended. */
 function checkSession(): Promise<void> {
   checking ??= session.find().then((s) => {
     if (!s) sessionEnd.dispatchEvent(new Event('end'))
@@ -134,7 +142,9 @@ type AllPaths = paths & gatewayPaths
 type DataOf<R> = R extends { content: { 'application/json': { data?: infer D } } } ? D : unknown
 type GetData<P extends keyof AllPaths> = AllPaths[P] extends { get: { responses: { 200: infer R } } } ? DataOf<R> : unknown
 
-/** get sends a GET of which the document knows the result; no content is undefined. */
+/**
+ * get sends a GET request whose result type is in the document; undefined if there is no content.
+ */
 export async function get<P extends keyof AllPaths>(path: P, o: Options = {}): Promise<GetData<P> | undefined> {
   return (await send<GetData<P> | undefined>('GET', path, o)).data
 }
@@ -146,7 +156,7 @@ export interface Session {
   version: string
 }
 
-/** own sends a request to the console's own backend. */
+/** own sends a request to the console's backend. */
 async function own<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await reach(`${base}-/${path}`, {
     method, credentials: 'same-origin',
@@ -168,9 +178,9 @@ export const session = {
   find: () => own<Session | undefined>('GET', 'session'),
   open: (loginName: string, password: string) => own<Session>('POST', 'session', { loginName, password }),
   close: () => own<void>('DELETE', 'session'),
-  /** signOn tells which identity provider there is, if any. */
+  /** signOn returns the identity provider, if there is one. */
   signOn: () => own<{ name: string } | undefined>('GET', 'sign-on'),
-  /** signOnURL begins a login at the identity provider, which ends at the page that is open now. */
+  /** signOnURL starts a login at the identity provider, which returns to the current page. */
   signOnURL: () => `${base}-/sign-on/begin?to=${encodeURIComponent(location.pathname.slice(base.length - 1) + location.search)}`,
 }
 

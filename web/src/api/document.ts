@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The OpenAPI documents at run time: lists, filters, forms and permissions are made from what they declare.
+// The OpenAPI documents at run time. Lists, filters, forms and permissions are generated from them.
 
 import { document_ } from './client'
 
@@ -97,7 +97,7 @@ export class Document {
     return this.index.get(`${method} ${path}`)
   }
 
-  /** resolve follows references. */
+  /** resolve resolves references. */
   resolve(s: Schema | undefined): Schema {
     if (!s) return {}
     if (s.$ref) {
@@ -112,7 +112,7 @@ export class Document {
     return s
   }
 
-  /** data is the schema of what an operation returns inside the envelope. */
+  /** data returns the schema of the data in the envelope of an operation's response. */
   data(op: Operation): Schema {
     const envelope = this.resolve(op.responses['200']?.content?.['application/json']?.schema)
     return this.resolve(envelope.properties?.data)
@@ -129,7 +129,7 @@ export async function loadDocuments(): Promise<Documents> {
   return { service: new Document(service as Raw), gateway: new Document(gateway as Raw) }
 }
 
-/** parameterSchema returns the schema of a parameter, however it is declared. */
+/** parameterSchema returns the schema of a parameter, which may be declared in content. */
 export function parameterSchema(d: Document, p: Parameter): Schema {
   return d.resolve(p.schema ?? p.content?.['application/json']?.schema)
 }

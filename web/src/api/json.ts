@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSON whose integers stay exact. JavaScript numbers lose digits beyond 2^53, and ids have 64 bits.
+// JSON with exact integers. JavaScript numbers lose digits beyond 2^53, and ids have 64 bits.
 
-/** Matches a string or a number as a whole. */
+/** Matches a complete string or number. */
 const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const longInteger = /^-?\d{16,}$/
 
-/** parseJson reads JSON; integers of 16 digits or more become strings of their digits. */
+/** parseJson parses JSON; integers of 16 digits or more become strings. */
 export function parseJson(text: string): unknown {
   return JSON.parse(text.replace(token, (m) => (longInteger.test(m) ? `"${m}"` : m)))
 }
 
-/** Int64 is an integer that is written to JSON without quotes, whatever its size. */
+/** Int64 is an integer of any size that is written to JSON without quotes. */
 export class Int64 {
   readonly digits: string
   constructor(value: string | number) {
@@ -20,7 +20,7 @@ export class Int64 {
   }
 }
 
-/** writeJson is JSON.stringify that knows Int64. */
+/** writeJson is JSON.stringify with support for Int64. */
 export function writeJson(v: unknown): string {
   if (v instanceof Int64) return v.digits
   if (Array.isArray(v)) return `[${v.map((x) => writeJson(x === undefined ? null : x)).join(',')}]`

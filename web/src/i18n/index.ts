@@ -10,7 +10,7 @@ export type Language = 'en' | 'zh-CN'
 export interface Translation {
   language: Language
   words: Dictionary
-  /** terms translates the words that names of fields and constants consist of; empty for English. */
+  /** terms translates the words in names of fields and constants; empty for English. */
   terms: Record<string, string>
 }
 
@@ -35,7 +35,7 @@ export function rememberLanguage(language: Language) {
   localStorage.setItem(stored, language)
 }
 
-/** words splits names such as registrationDate, USER_QUERY and max-size. */
+/** split splits names such as registrationDate, USER_QUERY and max-size into words. */
 function split(name: string): string[] {
   return name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')

@@ -320,7 +320,7 @@ export const zh: Dictionary = {
   yes: '是',
 }
 
-/** terms are the words that names of fields and constants consist of. */
+/** terms translates the words in names of fields and constants. */
 export const terms: Record<string, string> = {
   'aborted': '已中止',
   'accepted': '已接受',

@@ -19,7 +19,7 @@ export default function ApiDocs() {
   const { documents } = useSession()
   const navigate = useNavigate()
   const search = useSearch({ strict: false }) as { role?: string; q?: string; op?: string }
-  // A link to an operation shows it; one that is opened by hand stays where it is.
+  // A link to an operation scrolls to it; one that the user opens stays in place.
   const linked = useRef(search.op)
   const show = (item: HTMLElement | null) => { if (item) { linked.current = undefined; item.scrollIntoView({ block: 'start' }) } }
   const role = search.role === 'gateway' ? 'gateway' : 'service'

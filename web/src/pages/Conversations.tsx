@@ -11,7 +11,10 @@ import { DeleteDialog, WriteDialog } from '../ui/dialogs'
 import { Permitted, Problem, Waiting } from '../ui/feedback'
 import { Id, When } from '../ui/format'
 
-/** Conversations shows what users have read. Without a filter it shows those of the first users and groups. */
+/**
+ * Conversations shows the read positions of users. Without a filter, it shows those of the first
+ * users and groups.
+ */
 export default function Conversations() {
   const { t, label } = useT()
   const { documents } = useSession()
@@ -36,7 +39,7 @@ export default function Conversations() {
         groupIds = (groups ?? empty).records.map((g) => String(g.id))
       }
       if (!ownerIds?.length && !groupIds?.length) return undefined
-      // A query is about private or about group conversations.
+      // A query returns either private or group conversations.
       const [own, grouped] = await Promise.all([
         ownerIds?.length ? get('/conversations', { query: { ownerIds } }) : undefined,
         groupIds?.length ? get('/conversations', { query: { groupIds } }) : undefined,

@@ -14,7 +14,7 @@ export function Login({ onLogin }: { onLogin: (s: Session) => void }) {
   const [busy, setBusy] = useState(false)
   const [provider, setProvider] = useState<string>()
   useEffect(() => {
-    // Without an answer the form alone is shown.
+    // Without a response, only the form is shown.
     session.signOn().then((found) => setProvider(found?.name), () => undefined)
   }, [])
   const submit = async () => {

@@ -13,7 +13,10 @@ import { useMembers } from '../ui/nodes'
 const first = ['process.cpu.usage', 'go.memory.heap.used', 'go.goroutines', 'app.client.sessions', 'http.server.requests', 'message.sent']
 const ranges = { '1': 60, '5': 300, '15': 900, '60': 3600 } as const
 
-/** MetricCharts draws any metric of a node: names from the server, tags as series, counters as rates. */
+/**
+ * MetricCharts draws any metric of a node: names from the server, tags as series, counters as
+ * rates.
+ */
 export function MetricCharts({ node }: { node: string | undefined }) {
   const { t } = useT()
   const navigate = useNavigate()
@@ -50,7 +53,7 @@ export function MetricCharts({ node }: { node: string | undefined }) {
   )
 }
 
-/** NodePicker chooses a node; the choice stands in the address bar. */
+/** NodePicker selects a node; the selection is in the URL. */
 export function NodePicker({ type }: { type?: string }) {
   const { t, label } = useT()
   const navigate = useNavigate()

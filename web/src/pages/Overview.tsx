@@ -14,7 +14,7 @@ import { Problem, Waiting } from '../ui/feedback'
 import { bytes, Chip, duration, Id, When } from '../ui/format'
 import { processesOf, useMembers, type Member } from '../ui/nodes'
 
-/** names are the metrics that the overview shows of each node. */
+/** names are the metrics of each node in the overview. */
 const names = ['process.cpu.usage', 'system.cpu.usage', 'system.memory.free', 'system.memory.total', 'disk.free', 'disk.total', 'process.uptime', 'process.start.time', 'go.memory.heap.used', 'message.sent', 'app.client.request', 'app.client.sessions', 'http.server.requests']
 
 interface Reading {
@@ -51,7 +51,7 @@ export default function Overview() {
             }
           }
         } catch (e) {
-          if (!(e instanceof ApiError)) throw e // A node that cannot be reached is shown as such in the table.
+          if (!(e instanceof ApiError)) throw e // The table shows unreachable nodes as such.
         }
       }))
       return trouble
@@ -125,7 +125,7 @@ export default function Overview() {
   )
 }
 
-/** useGone remembers the nodes that left the cluster while the page was open. */
+/** useGone returns the nodes that left the cluster while the page was open. */
 function useGone(members: Member[] | undefined) {
   const seen = useRef(new Map<string, Member>())
   const [gone, setGone] = useState<{ member: Member; since: number }[]>([])

@@ -124,7 +124,7 @@ function Client({ registry, node }: { registry: Registry; node: string }) {
   )
 }
 
-/** Fields are the inputs for a message of the protocol. */
+/** Fields renders inputs for a protocol message. */
 function Fields({ message, values, onChange }: { message: DescMessage; values: JsonObject; onChange: (v: JsonObject) => void }) {
   return <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">{message.fields.map((f) => <One key={f.name} field={f} value={values[f.jsonName]} onChange={(v) => {
     const next = { ...values }
@@ -164,7 +164,7 @@ function Raw({ value, onChange, ...common }: { value: JsonValue | undefined; onC
     try {
       onChange(v.trim() === '' ? undefined : (JSON.parse(v) as JsonValue))
     } catch {
-      // It is not complete yet.
+      // The input is incomplete.
     }
   }} />
 }

@@ -31,14 +31,20 @@ const resume: Step = { status: 'RESUMED', title: 'resume', icon: IconPlayerPlay 
 const stop: Step = { status: 'STOPPED', title: 'stop', icon: IconPlayerStop }
 const all = [start, pause, resume, stop]
 
-/** steps are the legal actions in each state of an extension. What is stopped stays stopped until it is replaced. */
+/**
+ * steps are the permitted actions in each state of an extension. A stopped extension stays stopped
+ * until it is replaced.
+ */
 const steps: Record<string, Step[]> = { LOADED: [start, stop], STARTED: [pause, stop], PAUSED: [resume, stop], STOPPED: [] }
 
-/** stepsOf are the legal actions on a plugin. One that is out of service can be started again. */
+/**
+ * stepsOf returns the permitted actions on a plugin. A plugin that is out of service can be
+ * restarted.
+ */
 function stepsOf(p: Plugin): Step[] {
   if (p.rejected) return []
   const state = stateOf(p)
-  // A plugin of the cluster is loaded anew when it is started again.
+  // Starting a plugin of the cluster reloads it.
   if (state === 'STOPPED' && p.scope === 'CLUSTER') return [start]
   return state === 'STARTED' && p.extensions.some((e) => e.quarantine) ? [start, ...steps.STARTED!] : (steps[state] ?? [])
 }
@@ -59,7 +65,7 @@ async function fetchPlugins(node: string): Promise<Plugin[]> {
   return [...detailed, ...list.filter((p) => p.rejected)]
 }
 
-/** Result is what one node said of one upload. */
+/** Result is the result of an upload on one node. */
 interface Result {
   node: string
   outcomes: Outcome[]
@@ -73,7 +79,7 @@ interface Upload {
   scope?: string
 }
 
-/** upload sends scripts and archives to nodes, one node after the other, and starts what is new there. */
+/** upload sends scripts and archives to nodes, one node after the other, and starts new plugins. */
 async function upload(nodes: string[], files: { name: string; text?: string; file?: File }[], query: Upload & Record<string, boolean | string | undefined>, starts: boolean, onResult: (r: Result) => void, headers?: Record<string, string>) {
   for (const node of nodes) {
     const outcomes: Outcome[] = []
@@ -89,7 +95,7 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
         for (const j of jars) form.append(j.name, j.file!, j.name)
         outcomes.push(...((await send<Outcome[]>('POST', '/plugins/java', { node, query, headers, form })).data ?? []))
       }
-      // A plugin that replaces another has its state.
+      // A replaced plugin keeps its state.
       const fresh = outcomes.filter((o) => o.id && !o.problem && !o.replaced && !o.waits).map((o) => o.id!)
       if (starts && !query.dryRun && fresh.length > 0) {
         const { data } = await send<Schemas['PluginUpdateResult']>('PUT', '/plugins', { node, query: { ids: fresh }, body: { status: 'STARTED' } })
@@ -102,7 +108,10 @@ async function upload(nodes: string[], files: { name: string; text?: string; fil
   }
 }
 
-/** useTargets returns what an upload can go to: one process, all of a role, or the cluster with the nodes that it will have. */
+/**
+ * useTargets returns the possible targets of an upload: one process, all of a role, or the cluster
+ * including future nodes.
+ */
 function useTargets(members: Member[]) {
   const { t, label } = useT()
   const nameOf = useProcessName()
@@ -110,7 +119,7 @@ function useTargets(members: Member[]) {
   const types = [...new Set(members.map((m) => m.nodeType))]
   return {
     data: members.length === 0 ? [] : [{ value: wholeCluster, label: t('allNodesNowAndLater') }, ...types.map((x) => ({ value: `role:${x}`, label: t('allNodesOf', { role: label(x) }) })), ...processes.map((p) => ({ value: p.node, label: nameOf(p) }))],
-    /** query is what the server must be told of a target. */
+    /** query returns the parameters for a target. */
     query: (target: string, save: boolean): Upload => (target === wholeCluster ? { scope: 'CLUSTER' } : { save: save || undefined }),
     nodes: (target: string) => (target === wholeCluster ? ['service'] : target.startsWith('role:') ? processes.filter((p) => p.members.some((m) => m.nodeType === target.slice(5))).map((p) => p.node) : [target]),
   }
@@ -179,7 +188,7 @@ export default function Plugins() {
     for (const [node, list] of Object.entries(byNode)) await f(node, list!.map(([, id]) => id))
     setChosen([])
   }
-  /** legal reports whether an action is possible on everything that is chosen. */
+  /** legal reports whether an action is permitted on all selected plugins. */
   const legal = (s: Step) => chosen.length > 0 && chosen.every((c) => {
     const [node, id] = c.split('\n')
     const p = client.getQueryData<Plugin[]>(['plugins', node])?.find((x) => x.id === id)

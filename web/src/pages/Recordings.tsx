@@ -20,10 +20,14 @@ type Recording = Schemas['FlightRecording']
 
 const running = (r: Recording) => r.state === 'RUNNING' || r.state === 'DELAYED' || r.state === 'NEW'
 
-/** templates are the values of customSettings.template, which the document describes in words only. */
+/**
+ * templates are the values of customSettings.template, which the document only describes in prose.
+ */
 const templates = ['default', 'profile']
 
-/** Recordings starts, watches, stops, downloads and deletes the flight recordings of every process. */
+/**
+ * Recordings starts, monitors, stops, downloads and deletes the flight recordings of all processes.
+ */
 export default function Recordings() {
   const { t } = useT()
   const may = useMay()
@@ -178,7 +182,7 @@ function ProcessRecordings({ process: p }: { process: Process }) {
   )
 }
 
-/** StartDialog starts a recording on one process or on all of them. */
+/** StartDialog starts a recording on one process or on all. */
 function StartDialog({ processes, first, onClose }: { processes: Process[]; first: string; onClose: () => void }) {
   const { t } = useT()
   const { documents } = useSession()

@@ -6,7 +6,7 @@ import { ResourceList } from '../ui/list'
 import type { Search } from '../ui/filters'
 
 export default function ResourcePage() {
-  // The address may be that of the next page already.
+  // The URL may already be that of the next page.
   const path = useMatch({ strict: false }).fullPath as string
   const search = useSearch({ strict: false }) as Search
   const navigate = useNavigate()

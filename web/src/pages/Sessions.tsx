@@ -14,7 +14,7 @@ import { Chip, Id, When } from '../ui/format'
 
 const size = 100
 
-/** Sessions shows who is online on which devices, page by page of all users. */
+/** Sessions shows the online users and their devices, page by page of all users. */
 export default function Sessions() {
   const { t, label } = useT()
   const may = useMay()

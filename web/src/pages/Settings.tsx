@@ -28,7 +28,7 @@ interface Leaf {
   minimum?: number
   maximum?: number
   default?: unknown
-  /** elements are the fields of the objects in a list, by their paths. */
+  /** elements are the fields of the objects in a list, by path. */
   elements?: Record<string, Omit<Leaf, 'path' | 'segments' | 'value' | 'source'>>
 }
 
@@ -44,14 +44,16 @@ function leavesOf(tree: Tree, segments: string[] = []): Leaf[] {
   })
 }
 
-/** firstRows is how many settings a search shows at once, moreRows how many follow when people scroll. */
+/**
+ * firstRows is how many settings a search shows at first, moreRows how many are added on scrolling.
+ */
 const firstRows = 10
 const moreRows = 40
 
 const show = (v: unknown) => (v === undefined || v === '' ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))
 const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
-/** patchOf makes nested objects of changed settings. */
+/** patchOf builds nested objects from changed settings. */
 function patchOf(changes: Map<string, unknown>, leaves: Leaf[]): Record<string, unknown> {
   const root: Record<string, unknown> = {}
   for (const { path, segments } of leaves) {
@@ -112,7 +114,8 @@ function Values() {
   const found = useMemo(() => index.filter((x) => (wanted === '' || wanted.split(/\s+/).every((w) => x.text.includes(w))) && (!onlyMutable || (x.leaf.mutable && x.leaf.global === !node)) && (!onlyChanged || x.leaf.source !== 'default' || changes.has(x.leaf.path))).map((x) => x.leaf), [index, wanted, onlyMutable, onlyChanged, changes, node])
   const groups = useMemo(() => Object.entries(Object.groupBy(found, (l) => l.segments.slice(0, Math.min(2, l.segments.length - 1)).join('.'))), [found])
   const [open, setOpen] = useState<string | null>(null)
-  // What fits into the window is drawn at once, the rest when people scroll to it: typing must not wait for hundreds of inputs.
+  // Settings in view are rendered first, the rest on scrolling: typing must not wait for hundreds
+  // of inputs.
   const key = `${wanted} ${onlyMutable} ${onlyChanged}`
   const [drawn, setDrawn] = useState({ key, count: firstRows })
   const count = drawn.key === key ? drawn.count : firstRows
@@ -177,7 +180,7 @@ function Values() {
   )
 }
 
-/** Seen calls a function when it comes near the window. */
+/** Seen calls a function when it comes close to the viewport. */
 function Seen({ onSeen }: { onSeen: () => void }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -188,7 +191,7 @@ function Seen({ onSeen }: { onSeen: () => void }) {
   return <div ref={place} style={{ height: 1 }} />
 }
 
-/** Row is one setting. It is drawn again only when it changes. */
+/** Row is one setting. It is rendered again only when it changes. */
 const Row = memo(function Row({ leaf, value, changed, locked, local, onChange }: { leaf: Leaf; value: unknown; changed: boolean; locked: boolean; local: boolean; onChange: (l: Leaf, v: unknown) => void }) {
   const { t } = useT()
   const name = leaf.segments[leaf.segments.length - 1]!
@@ -222,15 +225,18 @@ const Row = memo(function Row({ leaf, value, changed, locked, local, onChange }:
 })
 
 const numeric = new Set(['int', 'short', 'long', 'float', 'double'])
-/** number reads what was typed; text that is no number, or has more digits than one can hold, is sent as it is. */
+/**
+ * number parses the input; text that is not a number, or has more digits than a number can
+ * represent, is sent unchanged.
+ */
 const number = (text: string) => (/^-?\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text)
 
 function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: unknown; disabled: boolean; unit?: string; onChange: (v: unknown) => void }) {
   const { t } = useT()
   const common = { size: 'xs' as const, disabled, 'aria-label': leaf.path, name: leaf.path }
-  // What a secret is nobody sees; it can be replaced.
+  // Secrets are never shown, but can be replaced.
   if (leaf.sensitive) return disabled || leaf.type !== 'string' ? <Text size="sm" c="dimmed">{t('secretValue')}</Text> : <PasswordInput {...common} placeholder={t('secretValue')} autoComplete="new-password" value={typeof value === 'string' && value !== leaf.value ? value : ''} onChange={(e) => onChange(e.currentTarget.value === '' ? leaf.value : e.currentTarget.value)} />
-  // What cannot be changed is text: people read it better than an input that is disabled.
+  // Read-only values are shown as text, which is easier to read than a disabled input.
   if (disabled && (typeof value !== 'object' || value === null)) return <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }} data-value={leaf.path}>{typeof value === 'boolean' ? t(value ? 'yes' : 'no') : `${show(value)}${unit && value !== undefined ? ` ${unit}` : ''}`}</Text>
   switch (leaf.type) {
     case 'boolean': return <Switch {...common} size="sm" checked={value === true} onChange={(e) => onChange(e.currentTarget.checked)} />
@@ -254,7 +260,7 @@ function Editor({ leaf, value, disabled, unit, onChange }: { leaf: Leaf; value: 
   return <TextInput {...common} value={String(value ?? '')} onChange={(e) => onChange(e.currentTarget.value)} />
 }
 
-/** Json edits lists of objects and maps; what is not JSON yet is kept as text and not sent. */
+/** Json edits lists of objects and maps; invalid JSON is kept as text and not sent. */
 function Json({ value, onChange, ...common }: { value: unknown; onChange: (v: unknown) => void; disabled: boolean; size: 'xs'; name: string; 'aria-label': string }) {
   const { t } = useT()
   const [text, setText] = useState<string | null>(null)
@@ -264,7 +270,7 @@ function Json({ value, onChange, ...common }: { value: unknown; onChange: (v: un
     try {
       onChange(JSON.parse(v))
     } catch {
-      // It is not complete yet.
+      // The input is incomplete.
     }
   }} />
 }

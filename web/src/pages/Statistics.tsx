@@ -18,7 +18,7 @@ const spans: Record<string, { ms: number; divideBy: string }> = {
   year: { ms: 360 * 864e5, divideBy: 'MONTH' },
 }
 
-/** Statistics draws what every operation that counts returns. Which counts there are stands in the document. */
+/** Statistics draws the results of all counting operations in the document. */
 export default function Statistics() {
   const { t } = useT()
   const { documents } = useSession()

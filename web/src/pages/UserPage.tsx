@@ -36,7 +36,7 @@ const tabs: Tab[] = [
   { name: 'audit', title: 'auditLog', resource: 'audit', fixed: (id) => ({ targetId: id }) },
 ]
 
-/** RecordTabs are the lists of what belongs to one record. Tab, filters and page stand in the address bar. */
+/** RecordTabs shows lists of what belongs to one record. Tab, filters and page are in the URL. */
 export function RecordTabs({ id, list, at, first, label }: { id: string; list: Tab[]; at: string; first: React.ReactNode; label: string }) {
   const { t } = useT()
   const search = useSearch({ strict: false }) as Search

@@ -11,10 +11,13 @@ import { Problem, Waiting } from './feedback'
 import type { FieldProps } from './form'
 import { Copy } from './format'
 
-/** actionOf is what a permission adds to the name of its group. */
+/** actionOf returns a permission without the name of its group. */
 const actionOf = (group: string, permission: string) => (permission.startsWith(`${group}_`) ? permission.slice(group.length + 1) : permission)
 
-/** PermissionTree chooses permissions by group. An administrator can give away only what is held. */
+/**
+ * PermissionTree selects permissions by group. Administrators can only grant permissions that they
+ * have.
+ */
 export function PermissionTree({ name, value, required, error, changed, onChange }: FieldProps) {
   const { t, label } = useT()
   const { session } = useSession()
@@ -23,7 +26,8 @@ export function PermissionTree({ name, value, required, error, changed, onChange
   const missing = may.call('GET', '/admins/permissions')
   const all = useQuery({ queryKey: ['permissions'], enabled: !missing, staleTime: Infinity, queryFn: async () => (await get('/admins/permissions')) ?? [] })
   const chosen = new Set(((value as string[] | undefined) ?? []).map(String))
-  // Who may not ask for the list still knows the permissions that are held, which are all that can be given.
+  // Without the permission to query the list, it consists of the administrator's own permissions,
+  // which are all that can be granted.
   const list = all.data ?? (missing ? session.permissions.map((p) => ({ group: p.slice(0, p.lastIndexOf('_')), permission: p })) : [])
   const held = (p: string) => session.permissions.includes(p)
   const wanted = text.trim().toLowerCase()
@@ -32,7 +36,7 @@ export function PermissionTree({ name, value, required, error, changed, onChange
   const set = (permissions: string[], on: boolean) => {
     const next = new Set(chosen)
     for (const p of permissions) if (held(p)) { if (on) next.add(p); else next.delete(p) }
-    // The order of the list, then what it does not know.
+    // Listed permissions in their order, then unlisted ones.
     onChange([...list.map((p) => p.permission).filter((p) => next.has(p)), ...[...next].filter((p) => !list.some((x) => x.permission === p))])
   }
   const known = list.map((p) => p.permission)
@@ -72,7 +76,7 @@ export function PermissionTree({ name, value, required, error, changed, onChange
   )
 }
 
-/** RolePicker chooses roles of administrators by name. */
+/** RolePicker selects roles of administrators by name. */
 export function RolePicker(p: FieldProps) {
   const { label } = useT()
   const may = useMay()

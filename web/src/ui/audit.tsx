@@ -10,15 +10,15 @@ import { Chip, Id, linkOf, Value, When } from './format'
 export type AuditRecord = Schemas['AuditRecord']
 type Change = Schemas['AuditChange']
 
-/** keyText writes what identifies a changed record. */
+/** keyText formats the key of a changed record. */
 const keyText = (key: Change['key']) => Object.entries(key ?? {}).map(([k, v]) => (k === 'id' ? String(v) : `${k} ${String(v)}`)).join(', ')
 
-/** changedFields are the fields that a change gave another value. */
+/** changedFields returns the fields that a change modified. */
 export function changedFields(c: Change): string[] {
   return [...new Set([...Object.keys(c.before ?? {}), ...Object.keys(c.after ?? {})])].filter((f) => !same(c.before?.[f], c.after?.[f]))
 }
 
-/** ChangeSummary says in one line what a request changed. */
+/** ChangeSummary describes the changes of a request in one line. */
 export function ChangeSummary({ record: r }: { record: AuditRecord }) {
   const { label } = useT()
   const changes = r.changes ?? []
@@ -33,7 +33,7 @@ export function ChangeSummary({ record: r }: { record: AuditRecord }) {
   )
 }
 
-/** Who names the administrator or the plugin of a record. */
+/** Who shows the administrator or the plugin of a record. */
 export function Who({ record: r }: { record: AuditRecord }) {
   const { t } = useT()
   return <>{r.pluginId ? `${t('plugin')} ${r.pluginId}` : r.loginName || (r.adminId === undefined ? '–' : String(r.adminId))}</>

@@ -16,7 +16,7 @@ interface Props {
   series: { label: string; values: (number | null)[] }[]
   unit?: string
   height?: number
-  /** range are the bounds of the x axis in seconds. */
+  /** range is the bounds of the x axis in seconds. */
   range?: [number, number]
   bars?: boolean
 }

@@ -22,7 +22,7 @@ const decisions: Record<string, Decision[]> = {
   PAUSED: [{ action: 'RESUME', title: 'resume' }, { action: 'PROMOTE', title: 'promote' }, { action: 'ABORT', title: 'abort' }],
 }
 
-/** useScope says to whom a rollout brings its version, and what came of the copies of calls that a shadow got. */
+/** useScope returns a function that describes the scope of a rollout and its figures. */
 function useScope() {
   const { t, label } = useT()
   return (r: Rollout): string[] => {
@@ -51,11 +51,11 @@ export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster })
   const [busy, setBusy] = useState(false)
   const versions = useQuery({ queryKey: ['plugin-versions', id, cluster.revision], placeholderData: keepPreviousData, queryFn: async () => (await get('/plugins/versions', { query: { ids: [id] } })) ?? [] })
   const rollouts = useQuery({ queryKey: ['plugin-rollouts', id, cluster.revision], placeholderData: keepPreviousData, refetchInterval: cluster.rollout ? 3000 : false, queryFn: async () => (await get('/plugins/rollouts', { query: { pluginIds: [id] } })) ?? [] })
-  /** trial says that a version is tried, whichever answer told of it first. */
+  /** trial is true while a version is being rolled out, whichever response reported it first. */
   const trial = cluster.rollout !== undefined || (rollouts.data ?? []).some((r) => r.status in decisions)
-  // A change that was decided on the plugin as it is shown is refused if it is not so any more.
+  // A change is refused if the plugin is no longer in the shown state.
   const headers = { 'If-Match': `"${cluster.revision}"` }
-  // Nothing else can be done until the plugin is shown as it is after the change.
+  // Disable actions until the plugin is shown with the change.
   const refresh = async () => {
     setBusy(true)
     await Promise.all(['plugins', 'plugin-versions', 'plugin-rollouts'].map((key) => client.invalidateQueries({ queryKey: [key] })))

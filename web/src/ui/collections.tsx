@@ -7,7 +7,7 @@ import { useT } from '../i18n'
 
 interface MapProps {
   name: string
-  /** title says what the rows are, to those who cannot see them. */
+  /** title describes the rows to screen readers. */
   title: string
   value: Record<string, string>
   disabled?: boolean
@@ -15,12 +15,12 @@ interface MapProps {
   onChange: (value: Record<string, string>) => void
 }
 
-/** MapEditor edits a map of text row by row. A row without a key is not part of the value. */
+/** MapEditor edits a map of strings row by row. Rows without a key are not part of the value. */
 export function MapEditor({ name, title, value, disabled, placeholders, onChange }: MapProps) {
   const { t, label } = useT()
   const [rows, setRows] = useState<[string, string][]>(() => Object.entries(value).map(([k, v]) => [k, String(v)]))
   const [written, setWritten] = useState(value)
-  // Values that come from elsewhere, such as an undo, replace what is typed.
+  // Values from elsewhere, such as an undo, replace the input.
   if (JSON.stringify(written) !== JSON.stringify(value)) {
     setWritten(value)
     setRows(Object.entries(value).map(([k, v]) => [k, String(v)]))
@@ -52,7 +52,7 @@ type Item = Record<string, unknown>
 
 const at = (item: unknown, path: string[]): unknown => path.reduce<unknown>((v, k) => (v as Item | undefined)?.[k], item)
 
-/** put returns a copy of an object with another value at a path; undefined removes it. */
+/** put returns a copy of an object with a changed value at a path; undefined removes it. */
 export function put(item: Item, path: string[], value: unknown): Item {
   const [first, ...rest] = path
   const next = { ...item }

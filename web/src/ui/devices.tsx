@@ -8,7 +8,7 @@ import { useMay } from '../session'
 import { fail, Permitted, Problem, succeed } from './feedback'
 import { When } from './format'
 
-/** useDisconnect returns a function that closes the sessions of users, on some devices or all. */
+/** useDisconnect returns a function that closes the sessions of users, on some or all devices. */
 export function useDisconnect() {
   const { t } = useT()
   const client = useQueryClient()
@@ -23,7 +23,7 @@ export function useDisconnect() {
   }
 }
 
-/** Devices lists the sessions of a user with the devices that they run on. */
+/** Devices lists the sessions of a user with their devices. */
 export function Devices({ id }: { id: string }) {
   const { t, label } = useT()
   const may = useMay()

@@ -14,20 +14,23 @@ interface DialogProps {
   operation: Operation
   node?: string
   title: string
-  /** selection is the part of the query that names the records; absent for a creation. */
+  /** selection is the query that selects the records; absent for a creation. */
   selection?: Query
   count?: number
-  /** initial are the values of the one record that is changed. */
+  /** initial are the values of the record that is changed. */
   initial?: Values
   preset?: Values
   headers?: Record<string, string>
-  /** inputs replace those that are made from the schema. */
+  /** inputs replace inputs that are generated from the schema. */
   inputs?: Inputs
   onClose: () => void
   onDone: (result: unknown) => void
 }
 
-/** partial tells of what a successful answer says has failed. */
+/**
+ * usePartial returns a function that shows the failures in a successful response and reports
+ * whether there are any.
+ */
 export function usePartial() {
   const { t } = useT()
   return (data: unknown) => {
@@ -41,7 +44,10 @@ export function usePartial() {
   }
 }
 
-/** WriteDialog creates or changes records with a form made from the schema of the body. Only changed fields are sent. */
+/**
+ * WriteDialog creates or changes records with a form that is generated from the schema of the body.
+ * It only sends changed fields.
+ */
 export function WriteDialog({ document: d, operation, node, title, selection, count, initial, preset, headers, inputs, onClose, onDone }: DialogProps) {
   const { t, label } = useT()
   const partial = usePartial()
@@ -118,7 +124,9 @@ interface ConfirmProps {
   onDone: () => void
 }
 
-/** DeleteDialog says how many records go, which ones and what goes with them. */
+/**
+ * DeleteDialog shows how many records will be deleted, which ones, and what is deleted with them.
+ */
 export function DeleteDialog({ document: d, operation, title, selection, count, names, node, onClose, onDone }: ConfirmProps) {
   const { t } = useT()
   const [parameters, setParameters] = useState<Values>({})

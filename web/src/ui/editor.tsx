@@ -20,7 +20,8 @@ const template = `class MyExtension extends AppExtension {
   // Called once, before the first call.
   start() { app.log.info('my-plugin is ready'); }
 
-  // Called before the server handles a request of a client. Returns the replacement; undefined leaves it unchanged.
+  // Called before the server handles a request of a client. Returns the replacement; undefined
+  // leaves it unchanged.
   transform(clientRequest) {
     return undefined;
   }
@@ -39,7 +40,7 @@ interface Declared {
   info?: string
 }
 
-/** declarations reads the names that authors of plugins can use from the typings. */
+/** declarations extracts the names that plugin authors can use from the typings. */
 export function declarations(files: Record<string, string>): { globals: Declared[]; members: Declared[] } {
   const globals = new Map<string, Declared>()
   const members = new Map<string, Declared>()
@@ -64,11 +65,14 @@ export function declarations(files: Record<string, string>): { globals: Declared
 
 interface Props {
   name: string
-  /** code is that of a plugin which is changed; a new one begins with the template. */
+  /** code is the code of a plugin to change; a new one starts with the template. */
   code?: string
-  /** draft is the name under which the script waits while the page is elsewhere and it is not published yet. */
+  /**
+   * draft is the name under which an unpublished script is stored while the user is on another
+   * page.
+   */
   draft: string
-  /** saved says that the plugin is in a file, so that a new version of it shall be, too. */
+  /** saved is true if the plugin is stored in a file, so that a new version must be, too. */
   saved?: boolean
   targets: { data: { value: string; label: string }[] }
   first: string
@@ -76,7 +80,10 @@ interface Props {
   run: (target: string, name: string, code: string, dryRun: boolean, save: boolean, start: boolean) => Promise<ReactNode>
 }
 
-/** Editor writes plugins in JavaScript: completion from the server's own typings, a dry run on save, then publishing. */
+/**
+ * Editor edits plugins in JavaScript: completion from the server's typings, a dry run on save, then
+ * publishing.
+ */
 export default function Editor({ name: initial, code, draft, saved, targets, first, mayStart, run }: Props) {
   const { t } = useT()
   const scheme = useComputedColorScheme('light')

@@ -4,14 +4,17 @@ import { valueAt } from '../resources'
 
 type Row = Record<string, unknown>
 
-/** csvCell quotes a value. A leading formula character is defused, as spreadsheets would run it. */
+/**
+ * csvCell quotes a value. It escapes a leading formula character, which spreadsheets would
+ * evaluate.
+ */
 export function csvCell(v: unknown): string {
   let text = v === undefined || v === null ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v)
   if (/^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)) text = `'${text}`
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A Target takes a file piece by piece. */
+/** A Target receives a file in chunks. */
 interface Target {
   write: (text: string) => Promise<void>
   /** finish returns the file. */
@@ -20,16 +23,21 @@ interface Target {
 }
 
 const prefix = 'export-'
-/** expiry is after which time a finished export is removed from the storage: the browser has copied it by then. */
+/**
+ * expiry is when a finished export is removed from the storage: the browser has copied it by then.
+ */
 const expiry = 60 * 60_000
 
-/** inStorage keeps the file in the storage that the browser has for this site, so that the page never holds more than one piece. */
+/**
+ * inStorage writes the file to the browser's storage for this site, so that the page never holds
+ * more than one chunk.
+ */
 async function inStorage(): Promise<Target> {
   const folder = await navigator.storage.getDirectory()
   for await (const [name, entry] of folder.entries()) {
     if (!name.startsWith(prefix) || entry.kind !== 'file') continue
     const { lastModified } = await (entry as FileSystemFileHandle).getFile()
-    // Another tab may be writing it still.
+    // Another tab may still be writing it.
     if (Date.now() - lastModified > expiry) await folder.removeEntry(name).catch(() => undefined)
   }
   const name = prefix + crypto.randomUUID()
@@ -42,7 +50,10 @@ async function inStorage(): Promise<Target> {
   }
 }
 
-/** inMemory is for browsers without such a storage, and for pages over plain HTTP from another machine, which have none. */
+/**
+ * inMemory is for browsers without such a storage, and for pages over plain HTTP from another
+ * machine, which cannot use it.
+ */
 function inMemory(): Target {
   const parts: Blob[] = []
   return {
@@ -52,7 +63,10 @@ function inMemory(): Target {
   }
 }
 
-/** exportCsv writes all pages of a list into one file. A record that moved to the next page while the export ran is written once. */
+/**
+ * exportCsv writes all pages of a list into one file. A record that moved to the next page during
+ * the export is written once.
+ */
 export async function exportCsv(name: string, columns: { title: string; path: string[] }[], keyOf: (r: Row) => string, fetchRows: (page: number) => Promise<Row[]>, paged: boolean, onProgress: (n: number) => void) {
   const target = await inStorage().catch(inMemory)
   try {
@@ -75,7 +89,7 @@ export async function exportCsv(name: string, columns: { title: string; path: st
   }
 }
 
-/** save has the browser keep a file as a download. */
+/** save downloads a file. */
 export function save(file: Blob, name: string) {
   const a = document.createElement('a')
   a.href = URL.createObjectURL(file)

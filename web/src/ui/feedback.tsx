@@ -8,7 +8,7 @@ import { ApiError } from '../api/client'
 import { useT } from '../i18n'
 import { Copy } from './format'
 
-/** Problem shows an error with its code and request id until it is gone. */
+/** Problem shows an error with its code and request id. */
 export function Problem({ error, retry }: { error: unknown; retry?: () => void }) {
   const { t } = useT()
   if (!error) return null
@@ -36,7 +36,7 @@ export function Waiting() {
   return <Group p="md" gap="xs" role="status"><Loader size="sm" /><Text size="sm" c="dimmed">{t('loading')}</Text></Group>
 }
 
-/** Permitted disables its child when a permission is missing and says which. */
+/** Permitted disables its child if a permission is missing and names it. */
 export function Permitted({ missing, children }: { missing: string | undefined; children: (disabled: boolean) => ReactNode }) {
   const { t } = useT()
   if (!missing) return <>{children(false)}</>

@@ -17,7 +17,7 @@ export function filtersOf(parameters: Parameter[]): Parameter[] {
   return parameters.filter((p) => p.in === 'query' && !unfiltered.has(p.name))
 }
 
-/** toQuery translates what the address bar holds into parameters of the operation. */
+/** toQuery converts the search of the URL to parameters of the operation. */
 export function toQuery(d: Document, parameters: Parameter[], search: Search): Query {
   const out: Query = {}
   for (const p of filtersOf(parameters)) {
@@ -44,12 +44,12 @@ interface Props {
   parameters: Parameter[]
   search: Search
   fixed?: Query
-  /** suggestions are values that the document does not list. */
+  /** suggestions are values that are not in the document. */
   suggestions?: Record<string, string[]>
   onApply: (search: Search) => void
 }
 
-/** Filters has an input for every parameter of a query. */
+/** Filters renders an input for every parameter of a query. */
 export function Filters({ document: d, parameters, search, fixed, suggestions, onApply }: Props) {
   const { t, label } = useT()
   const filters = filtersOf(parameters).filter((p) => !(fixed && p.name in fixed))

@@ -10,7 +10,7 @@ import { hint, unitOf } from './format'
 
 export type Values = Record<string, unknown>
 
-/** toLocal writes a date as datetime-local inputs want it. */
+/** toLocal converts a date to the format of datetime-local inputs. */
 export function toLocal(iso: unknown): string {
   if (typeof iso !== 'string' || iso === '') return ''
   const d = new Date(iso)
@@ -24,7 +24,7 @@ export function fromLocal(text: string): string | undefined {
   return Number.isNaN(d.getTime()) ? undefined : d.toISOString()
 }
 
-/** FieldProps are what an input for one value needs. undefined is "not given". */
+/** FieldProps are the properties of an input for one value. undefined means "not set". */
 export interface FieldProps {
   name: string
   value: unknown
@@ -35,7 +35,7 @@ export interface FieldProps {
   onChange: (value: unknown) => void
 }
 
-/** Inputs are the fields that a collection draws itself. */
+/** Inputs are the custom inputs of a collection. */
 export type Inputs = Record<string, (p: FieldProps) => ReactNode>
 
 /** Field is the input for one value, chosen by its schema. */
@@ -93,7 +93,7 @@ export function Field({ document: d, name, schema, value, required, error, chang
     value={typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value, null, 2)} onChange={(v) => onChange(v === '' ? undefined : v)} />
 }
 
-/** encode makes the values of a form what JSON carries. */
+/** encode converts the values of a form to JSON values. */
 export function encode(d: Document, schema: Schema, values: Values): Values {
   const properties = d.resolve(schema).properties ?? {}
   const out: Values = {}
@@ -121,7 +121,7 @@ function encodeOne(d: Document, schema: Schema, value: unknown): unknown {
   return value
 }
 
-/** fieldOf finds the field that a refusal of the server is about. */
+/** fieldOf returns the field that an error of the server refers to. */
 export function fieldOf(reason: string, names: string[]): string | undefined {
   const found = names.filter((n) => new RegExp(`(^|[^\\w])"?${n.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"?([^\\w]|$)`).test(reason))
   return found.sort((a, b) => reason.indexOf(a) - reason.indexOf(b))[0]
@@ -138,7 +138,7 @@ interface FormProps {
   onChange: (values: Values) => void
 }
 
-/** SchemaForm has an input for every property of a schema. */
+/** SchemaForm renders an input for every property of a schema. */
 export function SchemaForm({ document: d, schema, values, initial, errors, hide, inputs, onChange }: FormProps) {
   const { t } = useT()
   const s = d.resolve(schema)

@@ -47,7 +47,7 @@ export function Copy({ text }: { text: string }) {
   )
 }
 
-/** userFields and groupFields are the fields that hold the id of a user or a group. */
+/** userFields and groupFields are the fields that contain the id of a user or a group. */
 const userFields = new Set(['ownerId', 'relatedUserId', 'creatorId', 'userId', 'senderId', 'requesterId', 'responderId', 'recipientId', 'inviterId', 'inviteeId', 'successorId'])
 const groupFields = new Set(['groupId'])
 
@@ -63,7 +63,7 @@ export function Id({ value, to }: { value: string | number; to?: string }) {
   )
 }
 
-/** linkOf is the page of the record that a field refers to. */
+/** linkOf returns the page of the record that a field refers to. */
 export function linkOf(field: string, value: unknown, record?: Record<string, unknown>): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   if (userFields.has(field)) return `/users/${value}`
@@ -83,7 +83,7 @@ export function Chip({ value }: { value: string }) {
   return <Badge size="sm" variant="light" color={statusColors[value] ?? 'gray'} className="chip">{label(value)}</Badge>
 }
 
-/** Value shows a value by its field and type. Text from users is always shown as text. */
+/** Value renders a value by its field and type. Text from users is always rendered as text. */
 export function Value({ field, value, record, constant }: { field: string; value: unknown; record?: Record<string, unknown>; constant?: boolean }): ReactNode {
   if (value === undefined || value === null || value === '') return <Text span inherit c="dimmed">–</Text>
   if (typeof value === 'boolean') return value ? <IconCheck size={14} aria-label="true" /> : <IconMinus size={14} aria-label="false" color="gray" />
@@ -108,7 +108,7 @@ export function bytes(n: number): string {
   return `${i === 0 ? n : n.toFixed(n < 10 ? 2 : 1)} ${names[i]}`
 }
 
-/** duration writes milliseconds as people do. */
+/** duration formats milliseconds. */
 export function duration(ms: number): string {
   if (ms < 0) return String(ms)
   const parts: string[] = []
@@ -120,13 +120,13 @@ export function duration(ms: number): string {
   return parts.join(' ') || '0 ms'
 }
 
-/** unitOf is what the name of a setting or field says of its unit. */
+/** unitOf returns the unit in the name of a setting or field. */
 export function unitOf(name: string): string | undefined {
   const m = /(Millis|Seconds|Minutes|Hours|Days|Bytes|MB|Percentage)$/.exec(name)
   return m ? { Millis: 'ms', Seconds: 's', Minutes: 'min', Hours: 'h', Days: 'd', Bytes: 'B', MB: 'MB', Percentage: '%' }[m[1]!] : undefined
 }
 
-/** hint writes a large value in a larger unit. */
+/** hint formats a large value in a larger unit. */
 export function hint(name: string, value: unknown): string {
   if (typeof value !== 'number') return ''
   if (name.endsWith('Millis')) return value >= 1000 ? duration(value) : ''
@@ -135,7 +135,7 @@ export function hint(name: string, value: unknown): string {
   return ''
 }
 
-/** grants writes what a plugin may do, or waits for. */
+/** grants formats what a plugin may do, or which grants it waits for. */
 export function grants(g: Schemas['GrantsRecord'] | undefined): string | undefined {
   return g && ([...g.permissions, ...g.hosts, ...(g.java ? ['Java'] : [])].join(', ') || '–')
 }

@@ -29,9 +29,9 @@ interface Props {
   resource: Resource
   search: Search
   onSearch: (search: Search) => void
-  /** fixed are filters that the page sets: a list of one user's relationships. */
+  /** fixed are filters that the page sets, for instance for the relationships of one user. */
   fixed?: Query
-  /** preset are values of the form for new records. */
+  /** preset are initial values of the form for new records. */
   preset?: Record<string, unknown>
   embedded?: boolean
 }
@@ -45,7 +45,10 @@ async function fetchPage(path: string, paged: boolean, query: Query): Promise<Pa
   return data
 }
 
-/** ResourceList is the page of one collection: filters, table, paging, bulk actions and export, all from the document. */
+/**
+ * ResourceList is the page of one collection: filters, table, paging, bulk actions and export, all
+ * generated from the document.
+ */
 export function ResourceList({ resource, search, onSearch, fixed, preset, embedded }: Props) {
   const { t, label } = useT()
   const { documents } = useSession()
@@ -134,7 +137,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
   const title = t(resource.title)
   const run = async () => {
     const signal = (stop.current = new AbortController()).signal
-    // What is written while the export runs would move records from page to page.
+    // Records created during the export would move others between pages.
     const bound: Query = ops.list.parameters.some((p) => p.name === resource.until) && !search[resource.until!] ? { [resource.until!]: new Date().toISOString() } : {}
     try {
       setProgress(0)

@@ -8,21 +8,23 @@ import { parseJson } from '../api/json'
 import { useT } from '../i18n'
 import { useMay } from '../session'
 
-/** Line is a line of a log as it is shown. */
+/** Line is a line of a log. */
 export interface Line {
   n: number
   level: string
   text: string
-  /** plugin is the id of the plugin that wrote it or that it is about. */
+  /** plugin is the id of the plugin that wrote the line or that it is about. */
   plugin?: string
 }
 
 export const levels = ['DEBUG', 'INFO', 'WARN', 'ERROR']
 
-/** maxLines bounds the memory of the page. */
+/** maxLines limits the memory of the page. */
 const maxLines = 20_000
 
-/** parseLine reads a line in any of the formats of the server. JSON is written as people read it. */
+/**
+ * parseLine parses a line in any log format of the server. JSON is converted to a readable form.
+ */
 export function parseLine(n: number, text: string): Line {
   if (text.startsWith('{')) {
     try {
@@ -30,14 +32,14 @@ export function parseLine(n: number, text: string): Line {
       const fields = Object.entries(rest).map(([k, v]) => `${k}=${typeof v === 'string' ? (/[\s"=]/.test(v) ? JSON.stringify(v) : v) : JSON.stringify(v)}`)
       return { n, level: String(level ?? 'INFO').toUpperCase(), text: [clock(time), String(level ?? ''), String(msg ?? ''), ...fields].join(' '), plugin: typeof rest.plugin === 'string' ? rest.plugin : undefined }
     } catch {
-      // It is shown as it is.
+      // Show it unchanged.
     }
   }
   const m = /\blevel=(\w+)|^\S+\s+(DEBUG|INFO|WARN|ERROR)\b/.exec(text)
   return { n, text, level: (m?.[1] ?? m?.[2] ?? 'INFO').toUpperCase(), plugin: /\bplugin=(\S+)/.exec(text)?.[1] }
 }
 
-/** clock writes the time of a line in local time with milliseconds. */
+/** clock formats the time of a line in local time with milliseconds. */
 function clock(time: unknown): string {
   const d = new Date(String(time))
   if (Number.isNaN(d.getTime())) return String(time ?? '')
@@ -45,7 +47,7 @@ function clock(time: unknown): string {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${two(d.getMilliseconds(), 3)}`
 }
 
-/** useLogPaths returns the log files of a node, and the one to begin with. */
+/** useLogPaths returns the log files of a node, and the one to show first. */
 export function useLogPaths(node: string | undefined) {
   const may = useMay()
   const paths = useQuery({ queryKey: ['log-paths', node], enabled: node !== undefined && !may.call('GET', '/logs/paths'), queryFn: async () => ((await get('/logs/paths', { node })) ?? []) as string[] })
@@ -70,7 +72,7 @@ export function useTail(node: string | undefined, path: string | undefined, paus
       waiting.current.push(parseLine(n++, String(e.data)))
       if (waiting.current.length > maxLines) waiting.current.splice(0, waiting.current.length - maxLines)
     }
-    source.onerror = () => setLost(true) // The browser connects again by itself.
+    source.onerror = () => setLost(true) // The browser reconnects automatically.
     const timer = setInterval(() => {
       if (held.current || waiting.current.length === 0) return
       const batch = waiting.current
@@ -87,7 +89,7 @@ export function LogView({ lines, height = '65vh' }: { lines: Line[]; height?: st
   const scroll = useRef<HTMLDivElement>(null)
   const stick = useRef(true)
   const top = useRef(0)
-  // Who scrolls up leaves the end. Lines that came since the browser scrolled must not be taken for that.
+  // Scrolling up stops following. New lines must not be mistaken for that.
   const follow = (el: HTMLElement) => {
     if (el.scrollHeight - el.scrollTop - el.clientHeight < 40) stick.current = true
     else if (el.scrollTop < top.current) stick.current = false

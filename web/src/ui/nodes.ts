@@ -7,7 +7,7 @@ import { useMay } from '../session'
 
 export type Member = Schemas['Member']
 
-/** useMembers returns the nodes of the cluster and keeps them fresh. */
+/** useMembers returns the nodes of the cluster and polls for changes. */
 export function useMembers() {
   const may = useMay()
   return useQuery({
@@ -18,12 +18,12 @@ export function useMembers() {
 
 /** Process is a server process: the nodes that run in it share plugins, recordings, metrics and logs. */
 export interface Process {
-  /** node is the member that requests about the process go to. */
+  /** node is the member to which requests about the process are sent. */
   node: string
   members: Member[]
 }
 
-/** processesOf groups members by the process that they run in. */
+/** processesOf groups members by process. */
 export function processesOf(members: Member[]): Process[] {
   const found = new Map<string, Process>()
   for (const m of members) {
@@ -41,5 +41,5 @@ export function useProcessName() {
   return (p: Process) => p.members.map((m) => `${label(m.nodeType)} · ${m.name || m.key.nodeId}`).join(', ')
 }
 
-/** wholeCluster is the target of an upload that all nodes get, also those that start later. */
+/** wholeCluster is the target of an upload to all nodes, including future ones. */
 export const wholeCluster = 'cluster'

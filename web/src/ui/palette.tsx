@@ -14,7 +14,7 @@ import { useMay, useSession } from '../session'
 const events = new EventTarget()
 export const openPalette = () => events.dispatchEvent(new Event('open'))
 
-/** most is how many users, and how many groups, are offered for a name. */
+/** most is the maximum number of suggested users, and of groups. */
 const most = 5
 
 /** Palette finds pages, users and groups by name and records by id. */

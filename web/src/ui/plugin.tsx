@@ -15,7 +15,7 @@ import { LogView, useLogPaths, useTail } from './log'
 
 type Plugin = Schemas['PluginRecord']
 
-/** Timing is how long the calls of one function took. */
+/** Timing is the durations of the calls of one function. */
 interface Timing {
   name: string
   calls: number
@@ -24,7 +24,7 @@ interface Timing {
   max: number
 }
 
-/** timingsOf sums the measurements of plugin.calls by extension, point and method. */
+/** timingsOf sums up plugin.calls by extension, point and method. */
 export function timingsOf(metrics: Schemas['Metric'][]): Timing[] {
   const found = new Map<string, Timing>()
   for (const s of metrics.flatMap((m) => m.measurements ?? [])) {
@@ -41,13 +41,13 @@ export function timingsOf(metrics: Schemas['Metric'][]): Timing[] {
   return [...found.values()].sort((a, b) => b.seconds - a.seconds)
 }
 
-/** usageOf is what a plugin uses, as far as the server knows it, and what it uses more of than it may. */
+/** usageOf returns the known resource usage of a plugin, and the exceeded limits. */
 function usageOf(p: Plugin): Record<string, string | undefined> {
   const size = (n: Plugin['memory']) => (n === undefined ? undefined : bytes(Number(n)))
   return { memory: size(p.memory), allocated: size(p.allocated), processorTime: p.cpuMillis === undefined ? undefined : duration(Number(p.cpuMillis)), excess: p.excess }
 }
 
-/** Work shows what the extensions of a plugin do beside calls: schedules, events that they get at least once, and operations that they serve. */
+/** Work shows the schedules, event deliveries and endpoints of a plugin's extensions. */
 function Work({ plugin: p }: { plugin: Plugin }) {
   const { t, label } = useT()
   const table = (name: string, title: string, heads: string[], rows: ReactNode[][]) => rows.length > 0 && (
@@ -74,7 +74,10 @@ function Work({ plugin: p }: { plugin: Plugin }) {
   )
 }
 
-/** PluginDetails shows what a plugin uses, its extensions, how long its calls take, and its log lines as they come. */
+/**
+ * PluginDetails shows the resource usage of a plugin, its extensions, the durations of its calls,
+ * and its log as it grows.
+ */
 export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugin }) {
   const { t, label } = useT()
   const may = useMay()
@@ -84,7 +87,7 @@ export function PluginDetails({ node, plugin: p }: { node: string; plugin: Plugi
       try {
         return timingsOf(((await get('/metrics', { node, query: { names: ['plugin.calls'], tags: [`plugin:${p.id}`] } })) ?? []) as Schemas['Metric'][])
       } catch (e) {
-        if (e instanceof ApiError && e.status < 500 && e.status > 0) return [] // No plugin was called yet, so there is no such metric.
+        if (e instanceof ApiError && e.status < 500 && e.status > 0) return [] // The plugin was not called yet, so the metric does not exist.
         throw e
       }
     },

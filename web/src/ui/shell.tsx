@@ -86,7 +86,7 @@ export function Shell({ onLanguage }: { onLanguage: (l: Language) => void }) {
   )
 }
 
-/** HealthBanner says on every page that the server is not fit, and why. */
+/** HealthBanner shows on every page that the server is unhealthy, and why. */
 function HealthBanner() {
   const { t } = useT()
   const health = useQuery({

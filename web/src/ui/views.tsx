@@ -7,17 +7,17 @@ import { NewToken, PermissionTree, RolePicker } from './access'
 import { AuditDetail, ChangeSummary, type AuditRecord } from './audit'
 import type { Inputs } from './form'
 
-/** View is how a collection differs from what is made from its document. */
+/** View customizes what is generated for a collection. */
 export interface View {
-  /** cells draw columns. */
+  /** cells renders columns. */
   cells?: Record<string, (record: Record<string, unknown>) => ReactNode>
-  /** detail shows one record. */
+  /** detail renders one record. */
   detail?: (record: Record<string, unknown>) => ReactNode
-  /** inputs are fields of forms. */
+  /** inputs are custom inputs of forms. */
   inputs?: Inputs
-  /** created shows what a creation returned, if that is seen only once. */
+  /** created shows the result of a creation that is visible only once. */
   created?: (result: unknown) => ReactNode
-  /** suggestions are values that a filter offers. */
+  /** suggestions are suggested values of filters. */
   suggestions?: (d: Document) => Record<string, string[]>
 }
 
