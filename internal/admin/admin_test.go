@@ -82,7 +82,7 @@ type thingPatch struct{ Body *thing }
 
 type thingDeletion struct {
 	IDs       []int64 `query:"ids" selector:"true" doc:"Ids."`
-	All       bool    `query:"all" selector:"true" doc:"Whether to delete all."`
+	All       bool    `query:"all" selector:"all" doc:"Whether to delete all."`
 	Every     *bool   `query:"every" selector:"true" doc:"The same as a pointer."`
 	Logically bool    `query:"logically" default:"true" doc:"How."`
 }

@@ -22,7 +22,8 @@ import (
 // are parameters, like those of an embedded struct.
 //
 // Tags of a query field: doc, example, default, required:"true", uniqueItems for sets,
-// selector:"true" for what selects the records of a deletion (of a bool only true does),
+// selector:"true" for what selects the records of a change (of a bool only true does), or
+// selector:"all" if it can select all of them too: a bool by being true, a list by its absence,
 // secret:"true" for what must not be logged, and the limits that huma knows (minimum, maxLength,
 // enum …).
 type input struct {
@@ -42,6 +43,7 @@ type param struct {
 	field       reflect.StructField
 	required    bool
 	selector    bool
+	all         bool // a selector that can select all records
 	secret      bool
 	defaultText string
 	hasDefault  bool
@@ -117,7 +119,8 @@ func newParam(reg huma.Registry, f reflect.StructField, name string) *param {
 		shape: newShape(reg, f), name: name, index: f.Index,
 		field:       f,
 		required:    f.Tag.Get("required") == "true",
-		selector:    f.Tag.Get("selector") == "true",
+		selector:    f.Tag.Get("selector") != "",
+		all:         f.Tag.Get("selector") == "all",
 		secret:      f.Tag.Get("secret") == "true",
 		defaultText: def, hasDefault: hasDefault,
 	}

@@ -26,6 +26,11 @@ type Function struct {
 	// Group and Name are its name: users.query for GET /users, users.queryPage for GET /users/page.
 	Group, Name string
 	Operation   *Operation
+	// Selectors are the lists among the parameters that select the records of a change. All is the
+	// parameter that can select all of them, a bool by being true, a list by its absence; empty if
+	// there is none.
+	Selectors []string
+	All       string
 	// Input is a struct with the parameters by name and the body as body. Result is the type of the
 	// data, nil if there is none.
 	Input, Result reflect.Type
@@ -54,6 +59,14 @@ func (a *API) Functions() []Function {
 		f := Function{
 			Group: camelPath(base), Name: functionVerbs[op.Method] + capital(camelPath(strings.TrimPrefix(op.Path, base))),
 			Operation: op, Input: op.inputType(), Result: op.resultType(),
+		}
+		for _, p := range op.input().params {
+			if p.selector && p.kind == kindList && op.Method != http.MethodGet {
+				f.Selectors = append(f.Selectors, p.name)
+			}
+			if p.all {
+				f.All = p.name
+			}
 		}
 		if base == "" {
 			f.Group = lower(strings.TrimSuffix(op.Tag, "Controller"))

@@ -5,6 +5,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,13 @@ func TestFunctions(t *testing.T) {
 		names = append(names, f.Group+"."+f.Name)
 		if f.Input.NumField() < len(f.Operation.input().params) {
 			t.Errorf("%s lacks parameters", f.Name)
+		}
+		selectors, all := "", ""
+		if f.Operation.inType == reflect.TypeFor[thingDeletion]() {
+			selectors, all = "ids", "all"
+		}
+		if f.All != all || strings.Join(f.Selectors, ",") != selectors {
+			t.Errorf("%s selects by %v, all by %q", f.Name, f.Selectors, f.All)
 		}
 	}
 	for _, want := range []string{"things.queryThings", "things.createThings", "things.checkMe", "things.queryEmptyPage"} {

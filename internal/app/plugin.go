@@ -193,7 +193,10 @@ func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[st
 				continue // Both roles have it, with the same effect in one process.
 			}
 			owners[f.Operation.ID] = r
-			functions = append(functions, plugin.Operation{Group: f.Group, Name: f.Name, ID: f.Operation.ID, Input: f.Input, Result: f.Result, Reads: f.Operation.Method == http.MethodGet})
+			functions = append(functions, plugin.Operation{
+				Group: f.Group, Name: f.Name, ID: f.Operation.ID, Selectors: f.Selectors, All: f.All,
+				Input: f.Input, Result: f.Result, Reads: f.Operation.Method == http.MethodGet,
+			})
 		}
 	}
 	return functions, owners

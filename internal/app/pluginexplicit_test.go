@@ -33,7 +33,7 @@ export default class extends AppPlugin {
 const askingJava = `
 package asking;
 import im.app.plugin.*;
-import im.app.plugin.api.*;
+import im.app.plugin.api.users.*;
 import java.util.*;
 
 public class Asking extends AppPlugin {

@@ -62,7 +62,7 @@ public class Suffix extends AppPlugin {
                 case "exit" -> System.exit(0);
                 case "refuse" -> throw new AppException(5010, "not this");
                 case "count" -> { return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText("users: " + api().users().query().size())); }
-                case "create" -> api().users().create(new im.app.plugin.api.UserCreation().id(4711L).name("made"));
+                case "create" -> api().users().create(new im.app.plugin.api.users.UserCreation().id(4711L).name("made"));
                 default -> { }
             }
             return request.editRequest(r -> r.getCreateMessageRequestBuilder().setText(r.getCreateMessageRequest().getText() + " VERSION" + text));

@@ -33,7 +33,7 @@ export default class extends AppPlugin {
 const settledJava = `
 package settled;
 import im.app.plugin.*;
-import im.app.plugin.api.*;
+import im.app.plugin.api.users.*;
 import im.app.plugin.model.*;
 import im.app.server.common.infra.plugin.extension.AdminActionHandler;
 import java.util.*;

@@ -71,7 +71,7 @@ func TestShadows(t *testing.T) {
 		{"loop", "for (long i = 0; ; i++) { if (i < 0) return null; }", `,"minCalls":5`, ""},
 		{"memory", "List<long[]> held = new ArrayList<>(); for (;;) held.add(new long[1 << 20]);", `,"minCalls":5`, ""},
 		{"throw", `throw new IllegalStateException("planted");`, `,"minCalls":5`, "calls failed"},
-		{"write", `api().users().create(new im.app.plugin.api.UserCreation().id(4711L).name("made")); return null;`, `,"minCalls":5,"maxDifferencePercentage":10`, "copies of calls ended otherwise"},
+		{"write", `api().users().create(new im.app.plugin.api.users.UserCreation().id(4711L).name("made")); return null;`, `,"minCalls":5,"maxDifferencePercentage":10`, "copies of calls ended otherwise"},
 	} {
 		shadow(tt.code, tt.conditions)
 		var r rolloutRecord

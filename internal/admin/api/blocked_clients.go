@@ -109,7 +109,7 @@ func (h blockedIPHandlers) queryPage(ctx context.Context, in *blockedClientPageQ
 
 type blockedIPDeletion struct {
 	IDs       []string `query:"ids" uniqueItems:"true" selector:"true" doc:"IPv4 or IPv6 addresses without zone." example:"[\"203.0.113.7\"]"`
-	DeleteAll bool     `query:"deleteAll" default:"false" selector:"true" doc:"Whether to unblock all addresses, whatever the ids are."`
+	DeleteAll bool     `query:"deleteAll" default:"false" selector:"all" doc:"Whether to unblock all addresses, whatever the ids are."`
 }
 
 func (h blockedIPHandlers) delete(ctx context.Context, in *blockedIPDeletion) (admin.NoContent, error) {
@@ -191,7 +191,7 @@ func (h blockedUserHandlers) queryPage(ctx context.Context, in *blockedClientPag
 
 type blockedUserDeletion struct {
 	IDs       []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of users." example:"[1]"`
-	DeleteAll bool    `query:"deleteAll" default:"false" selector:"true" doc:"Whether to unblock all users, whatever the ids are."`
+	DeleteAll bool    `query:"deleteAll" default:"false" selector:"all" doc:"Whether to unblock all users, whatever the ids are."`
 }
 
 func (h blockedUserHandlers) delete(ctx context.Context, in *blockedUserDeletion) (admin.NoContent, error) {

@@ -117,8 +117,8 @@ type conversationUpdate struct {
 }
 
 type conversationUpdateInput struct {
-	PrivateConversationKeys     []PrivateConversationKey     `query:"privateConversationKeys" uniqueItems:"true" doc:"Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on."`
-	GroupConversationMemberKeys []GroupConversationMemberKey `query:"groupConversationMemberKeys" uniqueItems:"true" doc:"Members of groups, as groupConversationMemberKeys[0].groupId and groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on."`
+	PrivateConversationKeys     []PrivateConversationKey     `query:"privateConversationKeys" uniqueItems:"true" selector:"true" doc:"Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on."`
+	GroupConversationMemberKeys []GroupConversationMemberKey `query:"groupConversationMemberKeys" uniqueItems:"true" selector:"true" doc:"Members of groups, as groupConversationMemberKeys[0].groupId and groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on."`
 	Body                        conversationUpdate
 }
 

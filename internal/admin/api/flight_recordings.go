@@ -124,13 +124,17 @@ func (h recordingHandlers) create(_ context.Context, in *flightRecordingCreation
 	})
 }
 
-func (h recordingHandlers) close(_ context.Context, in *recordingQuery) (admin.UpdateResult, error) {
+type recordingClosing struct {
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"all" doc:"IDs of recordings; absent: all." example:"[1]"`
+}
+
+func (h recordingHandlers) close(_ context.Context, in *recordingClosing) (admin.UpdateResult, error) {
 	matched, closed := h.recorder.Close(in.IDs)
 	return admin.UpdateResult{MatchedCount: int64(matched), ModifiedCount: int64(closed)}, nil
 }
 
 type recordingDeletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"IDs of recordings; absent: all, which must be allowed." example:"[1]"`
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"all" doc:"IDs of recordings; absent: all, which must be allowed." example:"[1]"`
 }
 
 func (h recordingHandlers) delete(_ context.Context, in *recordingDeletion) (admin.DeleteResult, error) {

@@ -231,7 +231,7 @@ func (h groupHandlers) update(ctx context.Context, ids []int64, b groupUpdate) (
 }
 
 type groupDeletion struct {
-	IDs             []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of groups; absent: all groups, if the settings allow that." example:"[1]"`
+	IDs             []int64 `query:"ids" uniqueItems:"true" selector:"all" doc:"Ids of groups; absent: all groups, if the settings allow that." example:"[1]"`
 	DeleteLogically *bool   `query:"deleteLogically" doc:"Whether the groups stay with a deletion date; absent: as the settings say."`
 }
 

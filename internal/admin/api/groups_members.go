@@ -153,7 +153,7 @@ func (h groupMemberHandlers) update(ctx context.Context, in *groupMemberUpdateIn
 }
 
 type groupMemberDeletion struct {
-	Keys []GroupUserKey `query:"keys" uniqueItems:"true" selector:"true" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow that."`
+	Keys []GroupUserKey `query:"keys" uniqueItems:"true" selector:"all" doc:"Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow that."`
 }
 
 func (h groupMemberHandlers) delete(ctx context.Context, in *groupMemberDeletion) (int64, error) {

@@ -130,7 +130,7 @@ func (h friendRequestHandlers) update(ctx context.Context, ids []int64, b friend
 }
 
 type friendRequestDeletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of friend requests." example:"[1]"`
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"all" doc:"Ids of friend requests." example:"[1]"`
 }
 
 func (h friendRequestHandlers) delete(ctx context.Context, in *friendRequestDeletion) (int64, error) {

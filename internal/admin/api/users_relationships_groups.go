@@ -108,7 +108,7 @@ func (h relationshipGroupHandlers) update(ctx context.Context, in *relationshipG
 }
 
 type relationshipGroupDeletion struct {
-	Keys []UserRelationshipGroupKey `query:"keys" uniqueItems:"true" selector:"true" doc:"Groups, as keys[0].ownerId and keys[0].groupIndex, then keys[1] and so on."`
+	Keys []UserRelationshipGroupKey `query:"keys" uniqueItems:"true" selector:"all" doc:"Groups, as keys[0].ownerId and keys[0].groupIndex, then keys[1] and so on."`
 }
 
 func (h relationshipGroupHandlers) delete(ctx context.Context, in *relationshipGroupDeletion) (int64, error) {

@@ -170,7 +170,7 @@ func DeleteByID(r Resource, op admin.Operation, remove func(ctx context.Context,
 }
 
 type deletion struct {
-	IDs []int64 `query:"ids" uniqueItems:"true" selector:"true" doc:"Ids of {records}; absent: all {records}, if the settings allow that." example:"[1]"`
+	IDs []int64 `query:"ids" uniqueItems:"true" selector:"all" doc:"Ids of {records}; absent: all {records}, if the settings allow that." example:"[1]"`
 }
 
 // DeleteByIDOrAll declares the operation that deletes records by id, or all without ids if the

@@ -124,13 +124,38 @@ func TestOperations(t *testing.T) {
 	doc := `{"paths": {"/things": {
 			"get": {"operationId": "queryThings", "summary": "Query things", "parameters": [{"in": "query", "name": "ids", "schema": {"type": "array", "items": {"type": "integer", "format": "int64"}}}],
 				"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"data": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}}}}}}}},
-			"post": {"operationId": "createThing", "summary": "Create a thing", "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ThingCreation"}}}}}}},
+			"post": {"operationId": "createThing", "summary": "Create a thing", "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ThingCreation"}}}}},
+			"delete": {"operationId": "deleteThings", "summary": "Delete things", "parameters": [
+				{"in": "query", "name": "ids", "description": "Ids; absent: all things. Example: 1.", "schema": {"type": "array", "items": {"type": "integer", "format": "int64"}}},
+				{"in": "query", "name": "softly", "schema": {"type": "boolean"}}]}},
+		"/things/page": {"get": {"operationId": "queryThingPage", "summary": "Query things by page",
+			"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"data": {"$ref": "#/components/schemas/PageThing"}}}}}}}}},
+		"/odd-jobs": {
+			"delete": {"operationId": "deleteJobs", "summary": "Delete jobs", "parameters": [
+				{"in": "query", "name": "ids", "schema": {"type": "array", "items": {"type": "string"}}}, {"in": "query", "name": "every", "schema": {"type": "boolean"}}]},
+			"put": {"operationId": "updateJobs", "summary": "Update jobs", "parameters": [
+				{"in": "query", "name": "ids", "schema": {"type": "array", "items": {"type": "string"}}}, {"in": "query", "name": "names", "schema": {"type": "array", "items": {"type": "string"}}}],
+				"requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Shared"}}}}}},
+		"/left": {"put": {"operationId": "updateLeft", "summary": "Left", "parameters": [{"in": "query", "name": "ids", "required": true, "schema": {"type": "array", "items": {"type": "string"}}}],
+			"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Shared"}}}}}},
+		"/right": {"get": {"operationId": "queryRight", "summary": "Right"}}},
 		"components": {"schemas": {
 			"Thing": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string", "enum": ["A", "B"]}, "odd-name": {"type": "integer", "format": "int32"}, "parts": {"type": "array", "items": {"type": "string"}}}},
 			"ThingCreation": {"type": "object", "properties": {"size": {"type": "number", "format": "double"}}},
+			"PageThing": {"type": "object", "required": ["total", "records"], "properties": {"total": {"type": "integer", "format": "int64"}, "totalIsExact": {"type": "boolean"},
+				"records": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}}},
+			"Shared": {"type": "object", "properties": {"inner": {"$ref": "#/components/schemas/Inner"}}},
+			"Inner": {"type": "object", "properties": {"x": {"type": "string"}}},
 			"Unused": {"type": "object", "properties": {"x": {"type": "string"}}}}}}`
 	api := typings.API{Role: role.Service, OpenAPI: []byte(doc), Operations: []plugin.Operation{
-		{Group: "things", Name: "query", ID: "queryThings"}, {Group: "things", Name: "create", ID: "createThing"},
+		{Group: "things", Name: "query", ID: "queryThings"},
+		{Group: "things", Name: "create", ID: "createThing"},
+		{Group: "things", Name: "queryPage", ID: "queryThingPage"},
+		{Group: "things", Name: "delete", ID: "deleteThings", Selectors: []string{"ids"}, All: "ids"},
+		{Group: "oddJobs", Name: "delete", ID: "deleteJobs", Selectors: []string{"ids"}, All: "every"},
+		{Group: "oddJobs", Name: "updateNamed", ID: "updateJobs", Selectors: []string{"ids", "names"}},
+		{Group: "sides", Name: "update", ID: "updateLeft", Selectors: []string{"ids"}},
+		{Group: "sides", Name: "query", ID: "queryRight"},
 	}}
 	files, err := Files([]*plugin.Point{looker()}, api)
 	if err != nil {
@@ -138,14 +163,29 @@ func TestOperations(t *testing.T) {
 	}
 	folder := APIFolder + "/im/app/plugin/api/"
 	for name, wants := range map[string][]string{
-		"Api.java": {"public ThingsApi things() {"},
-		"ThingsApi.java": {
+		"Api.java": {"import im.app.plugin.api.things.ThingsApi;", "public ThingsApi things() {"},
+		"things/ThingsApi.java": {
+			"package im.app.plugin.api.things;", "import im.app.plugin.api.Page;",
 			"public @Nullable List<Thing> query(QueryThings input) {", "public @Nullable List<Thing> query() {", "public void create(ThingCreation input) {",
 			`return Json.convertList(api.call("queryThings", input.toJson()), Thing.class);`,
+			"public @Nullable Page<Thing> queryPage() {", `return Operations.page(api.call("queryThingPage", java.util.Map.of()), Thing.class);`,
+			"public void delete(DeleteThings input) {", `Operations.requireSelection(input, "deleteAll", "ids");`, "{@link #deleteAll()} is for all.",
+			"public void deleteAll() {", "public void deleteAll(DeleteAllThings input) {", "<code>app.service.admin-api.allow-delete-without-filter</code>",
 		},
-		"QueryThings.java":   {"public QueryThings ids(Collection<Long> ids) {", "public QueryThings ids(Long... ids) {"},
-		"Thing.java":         {`public record Thing(String kind, @JsonName("odd-name") @Nullable Integer oddName, List<String> parts) {`, "One of A, B."},
-		"ThingCreation.java": {"public ThingCreation size(Double size) {"},
+		"things/QueryThings.java":     {"public QueryThings ids(Collection<Long> ids) {", "public QueryThings ids(Long... ids) {"},
+		"things/Thing.java":           {`public record Thing(String kind, @JsonName("odd-name") @Nullable Integer oddName, List<String> parts) {`, "One of A, B."},
+		"things/ThingCreation.java":   {"public ThingCreation size(Double size) {"},
+		"things/DeleteThings.java":    {"Ids. Example: 1. Must be set.", "public DeleteThings softly(Boolean softly) {"},
+		"things/DeleteAllThings.java": {"public DeleteAllThings softly(Boolean softly) {"},
+		"things/package-info.java":    {"/** The operations of the admin API below <code>/things</code>, and the types that only they use. */\n@NullMarked\npackage im.app.plugin.api.things;"},
+		"oddjobs/OddJobsApi.java": {
+			`api.call("deleteJobs", java.util.Map.of("every", true));`, `Operations.requireSelection(input, "deleteAll", "ids");`,
+			`Operations.requireSelection(input, null, "ids", "names");`, "import im.app.plugin.api.Api;",
+		},
+		"sides/SidesApi.java":     {`api.call("updateLeft", input.toJson());`},
+		"sides/package-info.java": {"of the group sides"},
+		"Shared.java":             {"public Shared inner(Inner inner) {"},
+		"Inner.java":              {"public Inner x(String x) {"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(string(files[folder+name]), want) {
@@ -153,7 +193,21 @@ func TestOperations(t *testing.T) {
 			}
 		}
 	}
-	if files[folder+"Unused.java"] != nil {
-		t.Error("a type is written that no operation leads to")
+	for name, lacks := range map[string]string{
+		"things/ThingsApi.java": "delete() {", "things/DeleteAllThings.java": "ids", "oddjobs/OddJobsApi.java": "updateAll", "oddjobs/DeleteJobs.java": "every",
+		"sides/SidesApi.java": "requireSelection",
+	} {
+		if files[folder+name] == nil || strings.Contains(string(files[folder+name]), lacks) {
+			t.Errorf("%s is missing or has %s:\n%s", name, lacks, files[folder+name])
+		}
+	}
+	for _, name := range []string{"Unused.java", "things/Unused.java", "PageThing.java", "things/PageThing.java", "oddjobs/DeleteAllJobs.java"} {
+		if files[folder+name] != nil {
+			t.Errorf("%s is written, which nobody uses", name)
+		}
+	}
+	api.OpenAPI = []byte(strings.Replace(doc, `"totalIsExact"`, `"next"`, 1))
+	if _, err := Files([]*plugin.Point{looker()}, api); err == nil || !strings.Contains(err.Error(), "PageThing has the parts [next records total], im.app.plugin.api.Page has [records total totalIsExact]") {
+		t.Errorf("a page with other parts: %v", err)
 	}
 }

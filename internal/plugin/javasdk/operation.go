@@ -16,27 +16,21 @@ type admin struct {
 	*typings.Catalogue
 	// given are the types that plugins create, got those that the server creates.
 	given, got map[string]bool
-	files      []*file
+	// resources are those of the groups, packages the packages of the types.
+	resources map[string]resource
+	packages  map[string]string
+	files     []*file
 }
 
-func operations(apis []typings.API) ([]*file, error) {
+func operations(apis []typings.API) (*admin, error) {
 	c, err := typings.Read(apis...)
 	if err != nil {
 		return nil, err
 	}
 	a := &admin{Catalogue: c, given: map[string]bool{}, got: map[string]bool{}}
-	for _, group := range c.Groups {
-		for _, op := range group {
-			for _, p := range op.Inputs() {
-				a.reach(p.Schema, a.given)
-			}
-			if op.RequestBody != nil {
-				a.reach(op.RequestBody.Schema(), a.given)
-			}
-			if r := op.Result(); r != nil {
-				a.reach(*r, a.got)
-			}
-		}
+	a.place()
+	if err := a.checkPages(); err != nil {
+		return nil, err
 	}
 	entry := newFile(apiPackage, "Api")
 	entry.use(basePackage+".spi", "ExtensionContext")
@@ -51,7 +45,7 @@ func operations(apis []typings.API) ([]*file, error) {
 		entry.WriteByte('\n')
 		entry.Doc("The operations of the group "+group+".", "@return the operations")
 		entry.Open("public %s %s() {", class, identifier(group))
-		entry.Line("return new %s(this);", class)
+		entry.Line("return new %s(this);", entry.use(a.resources[group].pkg, class))
 		entry.Close("}")
 		if err := a.group(class, group); err != nil {
 			return nil, fmt.Errorf("the operations of %s: %w", group, err)
@@ -63,27 +57,8 @@ func operations(apis []typings.API) ([]*file, error) {
 			return nil, fmt.Errorf("the type %s: %w", name, err)
 		}
 	}
-	return append(a.files, entry), nil
-}
-
-// reach records the types that a type refers to.
-func (a *admin) reach(s typings.Schema, seen map[string]bool) {
-	if name := refOf(s); name != "" {
-		if seen[name] {
-			return
-		}
-		seen[name] = true
-		s = a.Schemas[name]
-	}
-	for _, p := range s.Properties {
-		a.reach(p, seen)
-	}
-	if s.Items != nil {
-		a.reach(*s.Items, seen)
-	}
-	if v := s.Values(); v != nil {
-		a.reach(*v, seen)
-	}
+	a.files = append(a.files, entry)
+	return a, nil
 }
 
 // classNames are the classes of types whose names conflict with the protocol's names.
@@ -107,11 +82,12 @@ func refOf(s typings.Schema) string {
 
 // group writes the class of a group of operations.
 func (a *admin) group(class, group string) error {
-	f := newFile(apiPackage, class)
+	f := newFile(a.resources[group].pkg, class)
 	f.Doc("The operations of the group " + group + ".")
 	f.Open("public final class %s {", class)
-	f.Line("private final Api api;\n")
-	f.Open("%s(Api api) {", class)
+	f.Line("private final %s api;\n", f.use(apiPackage, "Api"))
+	f.Doc("Created by {@link Api#"+identifier(group)+"}.", "@param api where the operations are called")
+	f.Open("public %s(Api api) {", class)
 	f.Line("this.api = api;")
 	f.Close("}")
 	for _, name := range slices.Sorted(maps.Keys(a.Groups[group])) {
@@ -124,67 +100,101 @@ func (a *admin) group(class, group string) error {
 	return nil
 }
 
-// operation writes the method of an operation. Its input is the body if there is nothing else.
+// operation writes the methods of an operation. Its input is the body if there is nothing else.
 func (a *admin) operation(f *file, name string, op typings.Operation) error {
 	result, convert, err := a.result(f, op)
 	if err != nil {
 		return err
 	}
+	m := apiMethod{op: op, name: name, result: result, convert: convert, docs: []string{sentence(op.Summary)}}
+	if d := javadoc(op.Description); d != "" && d != m.docs[0] {
+		m.docs = append(m.docs, "<p>"+d)
+	}
 	inputs, body := op.Inputs(), op.RequestBody
-	required := body != nil && body.Required
-	for _, p := range inputs {
-		required = required || p.Required
-	}
-	docs := []string{javadoc(strings.TrimSuffix(op.Summary, ".")) + ".", javadoc(op.Description)}
-	if docs[1] != "" && docs[1] != docs[0] {
-		docs[1] = "<p>" + docs[1]
-	}
-	var end []string
-	if result != "void" {
-		end = append(end, "@return what the server answers; null if there is nothing")
-	}
-	end = append(end, "@throws im.app.plugin.AppException if the server refuses")
-	writeMethod := func(param, doc, arg string) {
-		f.WriteByte('\n')
-		lines := slices.Clone(docs)
-		if doc != "" {
-			lines = append(lines, "@param input "+doc)
-		}
-		f.Doc(append(lines, end...)...)
-		declared := result
-		if result != "void" {
-			declared = f.nullable(result)
-		}
-		f.Open("public %s %s(%s) {", declared, name, param)
-		call := fmt.Sprintf("api.call(%q, %s)", op.OperationID, arg)
-		if result == "void" {
-			f.Line("%s;", call)
-		} else {
-			f.Line("return %s;", fmt.Sprintf(convert, call))
-		}
-		f.Close("}")
-	}
 	switch {
 	case len(inputs) == 0 && body == nil:
-		writeMethod("", "", "java.util.Map.of()")
+		m.write(f)
 		return nil
 	case len(inputs) == 0:
 		t, err := a.typ(f, body.Schema(), true)
 		if err != nil {
 			return err
 		}
-		writeMethod(t+" input", "what is created or changed", `java.util.Map.of("body", input)`)
+		m.param, m.doc, m.arg = t+" input", "what is created or changed", `java.util.Map.of("body", input)`
+		m.write(f)
 	default:
-		class := capital(op.OperationID)
-		if err := a.input(class, op); err != nil {
+		if err := a.methodWithInput(f, m); err != nil {
 			return err
 		}
-		writeMethod(class+" input", "the parameters", "input.toJson()")
 	}
-	if !required {
-		writeMethod("", "", "java.util.Map.of()")
+	if !op.NeedsInput() && !needsSelection(op) {
+		m.param, m.doc, m.arg = "", "", ""
+		m.write(f)
+	}
+	if op.All != "" {
+		return a.all(f, m)
 	}
 	return nil
+}
+
+// methodWithInput writes the method of an operation with a class for its parameters, and that class.
+func (a *admin) methodWithInput(f *file, m apiMethod) error {
+	class := capital(m.op.OperationID)
+	m.param, m.doc, m.arg = class+" input", "the parameters", "input.toJson()"
+	if needsSelection(m.op) {
+		m.check(f)
+	}
+	m.write(f)
+	return a.input(f.pkg, class, m.op)
+}
+
+// sentence returns the summary of an operation as a sentence.
+func sentence(summary string) string { return javadoc(strings.TrimSuffix(summary, ".")) + "." }
+
+// An apiMethod is a method of an operation.
+type apiMethod struct {
+	op   typings.Operation
+	name string
+	// result is the type of the result, convert the format of the expression that converts the
+	// response.
+	result, convert string
+	// docs are the paragraphs of its documentation, throws the tags of further exceptions.
+	docs, throws []string
+	// param is the declaration of the parameter, doc its documentation, arg the expression of the
+	// input; empty if there is none.
+	param, doc, arg string
+	// first is the statement before the call; empty if there is none.
+	first string
+}
+
+func (m apiMethod) write(f *file) {
+	f.WriteByte('\n')
+	lines := slices.Clone(m.docs)
+	if m.doc != "" {
+		lines = append(lines, "@param input "+m.doc)
+	}
+	declared := m.result
+	if m.result != "void" {
+		declared = f.nullable(m.result)
+		lines = append(lines, "@return what the server answers; null if there is nothing")
+	}
+	lines = append(lines, m.throws...)
+	f.Doc(append(lines, "@throws im.app.plugin.AppException if the server refuses")...)
+	f.Open("public %s %s(%s) {", declared, m.name, m.param)
+	if m.first != "" {
+		f.Line("%s;", m.first)
+	}
+	arg := m.arg
+	if arg == "" {
+		arg = "java.util.Map.of()"
+	}
+	call := fmt.Sprintf("api.call(%q, %s)", m.op.OperationID, arg)
+	if m.result == "void" {
+		f.Line("%s;", call)
+	} else {
+		f.Line("return %s;", fmt.Sprintf(m.convert, call))
+	}
+	f.Close("}")
 }
 
 // result returns the type of the result, and the format of the expression that converts what was
@@ -196,6 +206,9 @@ func (a *admin) result(f *file, op typings.Operation) (typ, convert string, err 
 	}
 	if typ, err = a.typ(f, *r, true); err != nil {
 		return "", "", err
+	}
+	if item, ok := a.pageOf(refOf(*r)); ok {
+		return typ, f.use(basePackage+".spi", "Operations") + ".page(%s, " + a.use(f, item) + ".class)", nil
 	}
 	json := f.use(basePackage+".json", "Json")
 	if r.Type == "array" {
@@ -215,11 +228,17 @@ func (a *admin) result(f *file, op typings.Operation) (typ, convert string, err 
 }
 
 // input writes the class of the parameters of an operation.
-func (a *admin) input(class string, op typings.Operation) error {
-	f := newFile(apiPackage, class)
-	f.Doc("Parameters: " + javadoc(strings.TrimSuffix(op.Summary, ".")) + ".")
+func (a *admin) input(pkg, class string, op typings.Operation) error {
+	f := newFile(pkg, class)
+	f.Doc("Parameters: " + sentence(op.Summary))
 	f.openFluent(class)
 	for _, p := range op.Inputs() {
+		if selectsAll(op, p) {
+			continue // A method of its own name does that.
+		}
+		if selectsAlone(op, p) {
+			p.Description, p.Required = absentAll.ReplaceAllString(p.Description, "."), true
+		}
 		if err := a.setter(f, class, p.Name, p.Description, p.Schema, p.Required); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
@@ -300,11 +319,11 @@ func values(s typings.Schema) string {
 // schema writes a type: a class with setters if only plugins create it, otherwise a record.
 func (a *admin) schema(name string) error {
 	s := a.Schemas[name]
-	if !a.given[name] && !a.got[name] {
+	if _, page := a.pageOf(name); page || !a.given[name] && !a.got[name] {
 		return nil
 	}
 	class := className(name)
-	f := newFile(apiPackage, class)
+	f := newFile(a.packages[name], class)
 	a.files = append(a.files, f)
 	doc := javadoc(s.Description)
 	if doc == "" {
@@ -370,7 +389,10 @@ func (a *admin) typ(f *file, s typings.Schema, boxed bool) (string, error) {
 		return primitive, nil
 	}
 	if name := refOf(s); name != "" {
-		return f.use(apiPackage, className(name)), nil
+		if item, ok := a.pageOf(name); ok {
+			return f.use(apiPackage, "Page") + "<" + a.use(f, item) + ">", nil
+		}
+		return a.use(f, name), nil
 	}
 	switch s.Type {
 	case "":

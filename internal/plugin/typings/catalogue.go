@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/role"
@@ -36,6 +37,13 @@ type document struct {
 
 // An Operation is one operation of a document.
 type Operation struct {
+	// Path is where it is, Method the HTTP method in lower case.
+	Path   string `json:"-"`
+	Method string `json:"-"`
+	// Selectors and All are those of plugin.Operation.
+	Selectors []string `json:"-"`
+	All       string   `json:"-"`
+
 	OperationID string
 	Summary     string
 	Description string
@@ -84,8 +92,9 @@ func Read(apis ...API) (*Catalogue, error) {
 		}
 		maps.Copy(c.Schemas, d.Components.Schemas)
 		known := map[string]Operation{}
-		for _, methods := range d.Paths {
-			for _, op := range methods {
+		for path, methods := range d.Paths {
+			for method, op := range methods {
+				op.Path, op.Method = path, method
 				known[op.OperationID] = op
 			}
 		}
@@ -94,6 +103,7 @@ func Read(apis ...API) (*Catalogue, error) {
 			if !ok {
 				return nil, fmt.Errorf("the OpenAPI document of %s lacks the operation %q", a.Role, f.ID)
 			}
+			op.Selectors, op.All = f.Selectors, f.All
 			if c.Groups[f.Group] == nil {
 				c.Groups[f.Group] = map[string]Operation{}
 			}
@@ -117,6 +127,11 @@ func (op Operation) Inputs() []Parameter {
 		}
 	}
 	return list
+}
+
+// NeedsInput reports whether a parameter or a body is required.
+func (op Operation) NeedsInput() bool {
+	return op.RequestBody != nil && op.RequestBody.Required || slices.ContainsFunc(op.Inputs(), func(p Parameter) bool { return p.Required })
 }
 
 // Result returns the type of the data, nil if there is none.

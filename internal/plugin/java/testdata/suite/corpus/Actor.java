@@ -3,7 +3,7 @@
 package corpus;
 
 import im.app.plugin.AppExtension;
-import im.app.plugin.api.QueryUsers;
+import im.app.plugin.api.users.QueryUsers;
 import im.app.plugin.model.ClientRequest;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.util.concurrent.CompletableFuture;

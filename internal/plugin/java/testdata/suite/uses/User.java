@@ -5,7 +5,7 @@ package uses;
 import im.app.plugin.AppException;
 import im.app.plugin.AppExtension;
 import im.app.plugin.PropertiesPrefix;
-import im.app.plugin.api.QueryUsers;
+import im.app.plugin.api.users.QueryUsers;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;

@@ -7,9 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import im.app.plugin.api.QueryUsers;
-import im.app.plugin.api.User;
-import im.app.plugin.api.UserCreation;
+import im.app.plugin.api.Api;
+import im.app.plugin.api.Page;
+import im.app.plugin.api.blockedclients.DeleteBlockedIps;
+import im.app.plugin.api.conversations.DeleteConversations;
+import im.app.plugin.api.flightrecordings.UpdateFlightRecordings;
+import im.app.plugin.api.groups.DeleteAllGroups;
+import im.app.plugin.api.groups.DeleteGroups;
+import im.app.plugin.api.users.DeleteUsers;
+import im.app.plugin.api.users.QueryUserPage;
+import im.app.plugin.api.users.QueryUsers;
+import im.app.plugin.api.users.User;
+import im.app.plugin.api.users.UserCreation;
+import im.app.plugin.json.Json;
+import im.app.plugin.json.JsonException;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.Notification;
 import im.app.plugin.model.RequestHandlerResult;
@@ -179,6 +190,50 @@ class AppExtensionTest {
         assertNull(sample().api().users().create(new UserCreation().id(5L).name("Bob")));
         assertNull(sample().api().users().query());
         assertEquals(List.of("queryUsers {\"ids\":[9007199254740993],\"size\":3}", "createUser {\"body\":{\"id\":5,\"name\":\"Bob\"}}", "queryUsers {}"), server.seen);
+    }
+
+    @Test
+    void decodesPages() {
+        server.answer = "{\"total\":12,\"records\":[{\"id\":9007199254740993,\"name\":\"Ann\",\"registrationDate\":\"2030-01-02T03:04:05Z\"}],\"totalIsExact\":false}";
+        Page<User> page = sample().api().users().queryPage(new QueryUserPage().size(1));
+        assertEquals(12, page.total());
+        assertEquals(false, page.totalIsExact());
+        User ann = page.records().getFirst();
+        assertEquals(9007199254740993L, ann.id());
+        assertEquals(Instant.parse("2030-01-02T03:04:05Z"), ann.registrationDate());
+        server.answer = Json.write(page);
+        assertEquals(page, sample().api().users().queryPage());
+        server.answer = "{\"total\":0}";
+        assertEquals(new Page<User>(List.of(), 0, null), sample().api().users().queryPage());
+        server.answer = null;
+        assertNull(sample().api().users().queryPage());
+        server.answer = "[]";
+        assertThrows(JsonException.class, () -> sample().api().users().queryPage());
+        server.answer = "{\"total\":1,\"records\":[{\"id\":\"Ann\"}]}";
+        assertThrows(JsonException.class, () -> sample().api().users().queryPage());
+    }
+
+    /** What selects nothing means all to the server, if its settings allow that. */
+    @Test
+    void refusesToSelectNothing() {
+        Api api = sample().api();
+        IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> api.groups().delete(new DeleteGroups().deleteLogically(true)));
+        assertEquals("the DeleteGroups selects nothing: ids must not be empty; for all of them call deleteAll()", refused.getMessage());
+        refused = assertThrows(IllegalArgumentException.class, () -> api.conversations().delete(new DeleteConversations().ownerIds(List.of()).groupIds()));
+        assertEquals("the DeleteConversations selects nothing: privateConversationKeys or ownerIds or groupIds must not be empty", refused.getMessage());
+        assertThrows(IllegalArgumentException.class, () -> api.users().delete(new DeleteUsers().ids(List.of())));
+        assertThrows(IllegalArgumentException.class, () -> api.flightRecordings().update(new UpdateFlightRecordings()));
+        assertThrows(IllegalArgumentException.class, () -> api.blockedClientsIps().delete(new DeleteBlockedIps()));
+        assertEquals(List.of(), server.seen);
+
+        api.groups().delete(new DeleteGroups().ids(5L));
+        api.groups().deleteAll();
+        api.groups().deleteAll(new DeleteAllGroups().deleteLogically(true));
+        api.conversations().delete(new DeleteConversations().groupIds(List.of(7L)));
+        api.flightRecordings().updateAll();
+        api.blockedClientsIps().deleteAll();
+        assertEquals(List.of("deleteGroups {\"ids\":[5]}", "deleteGroups {}", "deleteGroups {\"deleteLogically\":true}", "deleteConversations {\"groupIds\":[7]}",
+                "updateFlightRecordings {}", "deleteBlockedIps {\"deleteAll\":true}"), server.seen);
     }
 
     record Settings(List<String> words, int limit) {}

@@ -9,7 +9,7 @@ import im.app.plugin.ExtensionState;
 import im.app.plugin.PropertiesPrefix;
 import im.app.plugin.ScheduleOptions;
 import im.app.plugin.StatusCode;
-import im.app.plugin.api.QueryUsers;
+import im.app.plugin.api.users.QueryUsers;
 import im.app.plugin.model.AdminAction;
 import im.app.plugin.model.ClientRequest;
 import im.app.plugin.model.RequestHandlerResult;

@@ -6,9 +6,9 @@ import im.app.plugin.AppExtension;
 import im.app.plugin.Endpoint;
 import im.app.plugin.EndpointOutput;
 import im.app.plugin.EndpointRequest;
-import im.app.plugin.api.PageUser;
-import im.app.plugin.api.QueryUserPage;
-import im.app.plugin.api.User;
+import im.app.plugin.api.Page;
+import im.app.plugin.api.users.QueryUserPage;
+import im.app.plugin.api.users.User;
 import im.app.plugin.json.JsonSchema;
 import java.io.IOException;
 import java.time.Duration;
@@ -63,7 +63,7 @@ public class AdminReport extends AppExtension {
         long total = 0;
         LocalDate first = firstDay(request.query());
         for (LocalDate day : first.datesUntil(first.plusDays(request.query().days())).toList()) {
-            PageUser page = api().users().queryPage(new QueryUserPage()
+            Page<User> page = api().users().queryPage(new QueryUserPage()
                     .registrationDateStart(begin(day)).registrationDateEnd(begin(day.plusDays(1))).size(1).exactTotal(true));
             long registered = page == null ? 0 : page.total();
             days.add(new Day(day.toString(), registered));
@@ -77,7 +77,7 @@ public class AdminReport extends AppExtension {
         // The end is fixed, because users who register meanwhile would shift the pages.
         QueryUserPage input = new QueryUserPage().registrationDateStart(begin(firstDay(request.query()))).registrationDateEnd(Instant.now()).size(500);
         for (int n = 0; ; n++) {
-            PageUser page = api().users().queryPage(input.page(n));
+            Page<User> page = api().users().queryPage(input.page(n));
             if (page == null || page.records().isEmpty()) {
                 return;
             }

@@ -3,6 +3,33 @@
 
 package im.app.plugin.api;
 
+import im.app.plugin.api.admins.AdminsApi;
+import im.app.plugin.api.audit.AuditApi;
+import im.app.plugin.api.blockedclients.BlockedClientsIpsApi;
+import im.app.plugin.api.blockedclients.BlockedClientsUsersApi;
+import im.app.plugin.api.cluster.ClusterMembersApi;
+import im.app.plugin.api.cluster.ClusterSettingsApi;
+import im.app.plugin.api.conversations.ConversationsApi;
+import im.app.plugin.api.flightrecordings.FlightRecordingsApi;
+import im.app.plugin.api.groups.GroupsApi;
+import im.app.plugin.api.groups.GroupsBlockedUsersApi;
+import im.app.plugin.api.groups.GroupsInvitationsApi;
+import im.app.plugin.api.groups.GroupsJoinRequestsApi;
+import im.app.plugin.api.groups.GroupsMembersApi;
+import im.app.plugin.api.groups.GroupsQuestionsApi;
+import im.app.plugin.api.groups.GroupsTypesApi;
+import im.app.plugin.api.logs.LogsApi;
+import im.app.plugin.api.messages.MessagesApi;
+import im.app.plugin.api.metrics.MetricsApi;
+import im.app.plugin.api.plugins.PluginsApi;
+import im.app.plugin.api.sessions.SessionsApi;
+import im.app.plugin.api.system.SystemApi;
+import im.app.plugin.api.users.UsersApi;
+import im.app.plugin.api.users.UsersOnlineInfosApi;
+import im.app.plugin.api.users.UsersRelationshipsApi;
+import im.app.plugin.api.users.UsersRelationshipsFriendRequestsApi;
+import im.app.plugin.api.users.UsersRelationshipsGroupsApi;
+import im.app.plugin.api.users.UsersRolesApi;
 import im.app.plugin.json.Json;
 import im.app.plugin.spi.ExtensionContext;
 import org.jspecify.annotations.Nullable;

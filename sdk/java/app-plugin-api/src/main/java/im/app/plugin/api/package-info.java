@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The operations of the admin interface. */
+/** {@link im.app.plugin.api.Api}, which leads to the operations of the admin API, and the types that several of their packages use. */
 @NullMarked
 package im.app.plugin.api;
 
