@@ -5,6 +5,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -102,8 +103,25 @@ func TestPluginNewKotlin(t *testing.T) {
 	if err := os.Rename(filepath.Join(api, versions[0].Name()), filepath.Join(api, "1.0.0-old")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := output(t, "plugin", "upgrade", project); code != 0 || errs != "" || !strings.Contains(out, "before it was 1.0.0-old") {
+	sources, err := filepath.Glob(filepath.Join(project, "src", "main", "kotlin", "*", "*", "*", "*Extension.kt"))
+	if err != nil || len(sources) != 1 {
+		t.Fatal(sources, err)
+	}
+	source, err := os.ReadFile(sources[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := bytes.ReplaceAll(source, []byte("im.app.plugin.api.users."), []byte("im.app.plugin.api."))
+	built := filepath.Join(project, "target", "Old.kt")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(built), 0o700), os.WriteFile(built, old, 0o600), os.WriteFile(sources[0], old, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", project); code != 0 || errs != "" || !strings.Contains(out, "before it was 1.0.0-old") ||
+		!strings.Contains(out, "TwoWordsExtension.kt: names of classes changed") || strings.Contains(out, "Old.kt") {
 		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if after, err := os.ReadFile(sources[0]); err != nil || !bytes.Equal(after, source) || bytes.Equal(old, source) {
+		t.Errorf("the source is %s, %v", after, err)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, pom) {
 		t.Errorf("pom.xml is %s, %v", after, err)

@@ -10,7 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
+	"example.org/app/internal/plugin/java"
+	"example.org/app/internal/plugin/java/migrate"
 	sdk "example.org/app/sdk/js"
 )
 
@@ -21,8 +25,8 @@ type pluginUpgradeCommand struct {
 // Help implements kong.HelpProvider.
 func (pluginUpgradeCommand) Help() string {
 	return `Updates the plugin API in a project created by "app plugin new" to that of this program: the types of a plugin in JavaScript or TypeScript, or
-the jars in repo/ and their version in pom.xml or gradle.properties of a plugin in Java or Kotlin. The sources of the plugin are not changed;
-compile and test them afterwards.
+the jars in repo/ and their version in pom.xml or gradle.properties of a plugin in Java or Kotlin. In Java, Kotlin, Scala and Groovy
+sources, the names of API classes that have moved are changed; nothing else of the sources is. Compile and test them afterwards.
 
 Examples:
   app plugin upgrade
@@ -120,10 +124,61 @@ func upgradeJava(dir string, p apiVersion, text []byte) error {
 			}
 		}
 	}
+	moved, err := migrateSources(dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range moved {
+		fmt.Printf("%s: names of classes changed\n", path)
+	}
 	if before == version {
-		fmt.Printf("%s is up to date\n", dir)
+		if len(moved) == 0 {
+			fmt.Printf("%s is up to date\n", dir)
+		}
 		return nil
 	}
 	fmt.Printf("%[1]s now uses version %[2]s of the API, before it was %[3]s. Next:\n\n  %[4]s\n", dir, version, before, fmt.Sprintf(p.by.command, dir))
 	return nil
 }
+
+// migrateSources names the classes of the API in the sources of a project where they are, and returns the files that changed.
+func migrateSources(dir string) (changed []string, err error) {
+	jar, err := java.Jar(java.APIJar)
+	if err != nil {
+		return nil, err
+	}
+	api, err := migrate.Read(jar)
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if path != dir && (strings.HasPrefix(d.Name(), ".") || slices.Contains(builtFolders, d.Name())) {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular() || !migrate.Handles(d.Name()):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		now := api.Source(d.Name(), text)
+		if bytes.Equal(now, text) {
+			return nil
+		}
+		changed = append(changed, path)
+		return replaceFile(path, now)
+	})
+	if err != nil {
+		return changed, fmt.Errorf("change the sources of %q: %w", dir, err)
+	}
+	return changed, nil
+}
+
+// builtFolders are the folders of projects that hold no sources of the plugin.
+var builtFolders = []string{"target", "build", "repo", "node_modules"}
