@@ -176,10 +176,10 @@ func (m apiMethod) write(f *file) {
 	declared := m.result
 	if m.result != "void" {
 		declared = f.nullable(m.result)
-		lines = append(lines, "@return what the server answers; null if there is nothing")
+		lines = append(lines, "@return the response; null if it is empty")
 	}
 	lines = append(lines, m.throws...)
-	f.Doc(append(lines, "@throws im.app.plugin.AppException if the server refuses")...)
+	f.Doc(append(lines, "@throws im.app.plugin.AppException if the server refuses the request")...)
 	f.Open("public %s %s(%s) {", declared, m.name, m.param)
 	if m.first != "" {
 		f.Line("%s;", m.first)

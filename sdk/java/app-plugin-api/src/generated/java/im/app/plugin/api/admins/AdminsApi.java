@@ -28,7 +28,7 @@ public final class AdminsApi {
      * Check credentials.
      * <p>Answers 200 if the credentials are valid and 401 if they are not.
      * Permission: none, but the credentials of an administrator.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void check() {
         api.call("checkCredentials", java.util.Map.of());
@@ -39,8 +39,8 @@ public final class AdminsApi {
      * <p>Creates an administrator. The roles must exist and rank below the caller. A missing login name or password is generated; a generated password is not returned.
      * Permission: <code>ADMIN_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Admin create(AdminCreation input) {
         return Json.convert(api.call("createAdmin", java.util.Map.of("body", input)), Admin.class);
@@ -51,8 +51,8 @@ public final class AdminsApi {
      * <p>Creates a role that ranks below the caller and holds only permissions that the caller holds.
      * Permission: <code>ADMIN_ROLE_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable AdminRole createRoles(AdminRoleCreation input) {
         return Json.convert(api.call("createAdminRole", java.util.Map.of("body", input)), AdminRole.class);
@@ -62,8 +62,8 @@ public final class AdminsApi {
      * Log in.
      * <p>Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. Its token is sent as <code>Authorization: Bearer &lt;token&gt;</code>. The session ends at its expiration date, when it is not used for a while, when the password changes, and with <code>DELETE /admins/sessions?current=true</code>.
      * Permission: none, but the credentials of an administrator.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable AdminSession createSessions() {
         return Json.convert(api.call("createAdminSession", java.util.Map.of()), AdminSession.class);
@@ -74,8 +74,8 @@ public final class AdminsApi {
      * <p>Creates a token of the caller, to be sent as <code>Authorization: Bearer &lt;token&gt;</code>. The answer is the only one that shows it. A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.
      * Permission: none, but the credentials of an administrator.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable NewAdminToken createTokens(AdminTokenCreation input) {
         return Json.convert(api.call("createAdminToken", java.util.Map.of("body", input)), NewAdminToken.class);
@@ -87,9 +87,9 @@ public final class AdminsApi {
      * Permission: <code>ADMIN_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteAdmins input) {
         Operations.requireSelection(input, null, "ids");
@@ -102,9 +102,9 @@ public final class AdminsApi {
      * Permission: <code>ADMIN_ROLE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteRoles(DeleteAdminRoles input) {
         Operations.requireSelection(input, null, "ids");
@@ -116,8 +116,8 @@ public final class AdminsApi {
      * <p>Ends the session that the request came with.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteSessions(DeleteAdminSession input) {
         return Json.convert(api.call("deleteAdminSession", input.toJson()), DeleteResult.class);
@@ -129,9 +129,9 @@ public final class AdminsApi {
      * Permission: none, but the credentials of an administrator.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteTokens(DeleteAdminTokens input) {
         Operations.requireSelection(input, null, "ids");
@@ -143,8 +143,8 @@ public final class AdminsApi {
      * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Admin> query(QueryAdmins input) {
         return Json.convertList(api.call("queryAdmins", input.toJson()), Admin.class);
@@ -154,8 +154,8 @@ public final class AdminsApi {
      * Query administrators.
      * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Admin> query() {
         return Json.convertList(api.call("queryAdmins", java.util.Map.of()), Admin.class);
@@ -166,8 +166,8 @@ public final class AdminsApi {
      * <p>Returns a page of administrators and how many match.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<Admin> queryPage(QueryAdminPage input) {
         return Operations.page(api.call("queryAdminPage", input.toJson()), Admin.class);
@@ -177,8 +177,8 @@ public final class AdminsApi {
      * Query administrators by page.
      * <p>Returns a page of administrators and how many match.
      * Permission: <code>ADMIN_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<Admin> queryPage() {
         return Operations.page(api.call("queryAdminPage", java.util.Map.of()), Admin.class);
@@ -188,8 +188,8 @@ public final class AdminsApi {
      * List the permissions.
      * <p>Lists every permission that a role can hold, with the group that it belongs to.
      * Permission: <code>ADMIN_PERMISSION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AdminPermission> queryPermissions() {
         return Json.convertList(api.call("queryAdminPermissions", java.util.Map.of()), AdminPermission.class);
@@ -200,8 +200,8 @@ public final class AdminsApi {
      * <p>Returns roles in the order of their ids; the root role is the first.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AdminRole> queryRoles(QueryAdminRoles input) {
         return Json.convertList(api.call("queryAdminRoles", input.toJson()), AdminRole.class);
@@ -211,8 +211,8 @@ public final class AdminsApi {
      * Query roles.
      * <p>Returns roles in the order of their ids; the root role is the first.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AdminRole> queryRoles() {
         return Json.convertList(api.call("queryAdminRoles", java.util.Map.of()), AdminRole.class);
@@ -223,8 +223,8 @@ public final class AdminsApi {
      * <p>Returns a page of roles and how many match.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AdminRole> queryRolesPage(QueryAdminRolePage input) {
         return Operations.page(api.call("queryAdminRolePage", input.toJson()), AdminRole.class);
@@ -234,8 +234,8 @@ public final class AdminsApi {
      * Query roles by page.
      * <p>Returns a page of roles and how many match.
      * Permission: <code>ADMIN_ROLE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AdminRole> queryRolesPage() {
         return Operations.page(api.call("queryAdminRolePage", java.util.Map.of()), AdminRole.class);
@@ -246,8 +246,8 @@ public final class AdminsApi {
      * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AdminToken> queryTokens(QueryAdminTokens input) {
         return Json.convertList(api.call("queryAdminTokens", input.toJson()), AdminToken.class);
@@ -257,8 +257,8 @@ public final class AdminsApi {
      * Query tokens and sessions.
      * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
      * Permission: none, but the credentials of an administrator.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AdminToken> queryTokens() {
         return Json.convertList(api.call("queryAdminTokens", java.util.Map.of()), AdminToken.class);
@@ -269,8 +269,8 @@ public final class AdminsApi {
      * <p>Returns a page of what <code>GET /admins/tokens</code> returns, and how many match.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AdminToken> queryTokensPage(QueryAdminTokenPage input) {
         return Operations.page(api.call("queryAdminTokenPage", input.toJson()), AdminToken.class);
@@ -280,8 +280,8 @@ public final class AdminsApi {
      * Query tokens and sessions by page.
      * <p>Returns a page of what <code>GET /admins/tokens</code> returns, and how many match.
      * Permission: none, but the credentials of an administrator.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AdminToken> queryTokensPage() {
         return Operations.page(api.call("queryAdminTokenPage", java.util.Map.of()), AdminToken.class);
@@ -292,8 +292,8 @@ public final class AdminsApi {
      * <p>Changes password, display name or roles of administrators who rank below the caller. Administrators may change their own password and display name, but not their own roles.
      * Permission: <code>ADMIN_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateAdmins input) {
         return Json.convert(api.call("updateAdmins", input.toJson()), UpdateResult.class);
@@ -304,8 +304,8 @@ public final class AdminsApi {
      * <p>Changes roles that rank below the caller. The new rank must be below the caller's, and the new permissions must be among the caller's.
      * Permission: <code>ADMIN_ROLE_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult updateRoles(UpdateAdminRoles input) {
         return Json.convert(api.call("updateAdminRoles", input.toJson()), UpdateResult.class);

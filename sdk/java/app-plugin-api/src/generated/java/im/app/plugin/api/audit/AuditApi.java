@@ -27,8 +27,8 @@ public final class AuditApi {
      * <p>Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
      * Permission: <code>AUDIT_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AuditRecord> query(QueryAuditRecords input) {
         return Json.convertList(api.call("queryAuditRecords", input.toJson()), AuditRecord.class);
@@ -38,8 +38,8 @@ public final class AuditApi {
      * Query the audit trail.
      * <p>Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
      * Permission: <code>AUDIT_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<AuditRecord> query() {
         return Json.convertList(api.call("queryAuditRecords", java.util.Map.of()), AuditRecord.class);
@@ -50,7 +50,7 @@ public final class AuditApi {
      * <p>Sends one line for each record, the newest first, as many as <code>size</code> says.
      * Permission: <code>AUDIT_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryCsv(QueryAuditRecordsAsCsv input) {
         api.call("queryAuditRecordsAsCsv", input.toJson());
@@ -60,7 +60,7 @@ public final class AuditApi {
      * Download the audit trail as CSV.
      * <p>Sends one line for each record, the newest first, as many as <code>size</code> says.
      * Permission: <code>AUDIT_QUERY</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryCsv() {
         api.call("queryAuditRecordsAsCsv", java.util.Map.of());
@@ -71,8 +71,8 @@ public final class AuditApi {
      * <p>Returns a page of what <code>GET /audit</code> returns, and how many match.
      * Permission: <code>AUDIT_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AuditRecord> queryPage(QueryAuditRecordPage input) {
         return Operations.page(api.call("queryAuditRecordPage", input.toJson()), AuditRecord.class);
@@ -82,8 +82,8 @@ public final class AuditApi {
      * Query the audit trail by page.
      * <p>Returns a page of what <code>GET /audit</code> returns, and how many match.
      * Permission: <code>AUDIT_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<AuditRecord> queryPage() {
         return Operations.page(api.call("queryAuditRecordPage", java.util.Map.of()), AuditRecord.class);

@@ -27,7 +27,7 @@ public final class BlockedClientsIpsApi {
      * <p>Blocks addresses for some time from now, which replaces the end of a block that exists. Live sessions of the addresses are closed. Without addresses or a positive duration nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void create(BlockedIPCreation input) {
         api.call("createBlockedIps", java.util.Map.of("body", input));
@@ -40,7 +40,7 @@ public final class BlockedClientsIpsApi {
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void delete(DeleteBlockedIps input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -51,7 +51,7 @@ public final class BlockedClientsIpsApi {
      * The same as {@link #delete}, for all instead of selected ones.
      * <p>Lifts the blocks of addresses, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void deleteAll() {
         api.call("deleteBlockedIps", java.util.Map.of("deleteAll", true));
@@ -62,8 +62,8 @@ public final class BlockedClientsIpsApi {
      * <p>Returns those of the addresses that are blocked.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<BlockedIP> query(QueryBlockedIps input) {
         return Json.convertList(api.call("queryBlockedIps", input.toJson()), BlockedIP.class);
@@ -74,8 +74,8 @@ public final class BlockedClientsIpsApi {
      * <p>Returns a page of the blocked addresses and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<BlockedIP> queryPage(QueryBlockedIpPage input) {
         return Operations.page(api.call("queryBlockedIpPage", input.toJson()), BlockedIP.class);
@@ -85,8 +85,8 @@ public final class BlockedClientsIpsApi {
      * Query blocked IP addresses by page.
      * <p>Returns a page of the blocked addresses and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<BlockedIP> queryPage() {
         return Operations.page(api.call("queryBlockedIpPage", java.util.Map.of()), BlockedIP.class);

@@ -27,7 +27,7 @@ public final class BlockedClientsUsersApi {
      * <p>Blocks users, who need not exist, for some time from now, which replaces the end of a block that exists. Live sessions of the users are closed. Without users or a positive duration nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void create(BlockedUserCreation input) {
         api.call("createBlockedUsers", java.util.Map.of("body", input));
@@ -40,7 +40,7 @@ public final class BlockedClientsUsersApi {
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void delete(DeleteBlockedUsers input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -51,7 +51,7 @@ public final class BlockedClientsUsersApi {
      * The same as {@link #delete}, for all instead of selected ones.
      * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void deleteAll() {
         api.call("deleteBlockedUsers", java.util.Map.of("deleteAll", true));
@@ -62,8 +62,8 @@ public final class BlockedClientsUsersApi {
      * <p>Returns those of the users who are blocked.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<BlockedUser> query(QueryBlockedUsers input) {
         return Json.convertList(api.call("queryBlockedUsers", input.toJson()), BlockedUser.class);
@@ -74,8 +74,8 @@ public final class BlockedClientsUsersApi {
      * <p>Returns a page of the blocked users and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<BlockedUser> queryPage(QueryBlockedUserPage input) {
         return Operations.page(api.call("queryBlockedUserPage", input.toJson()), BlockedUser.class);
@@ -85,8 +85,8 @@ public final class BlockedClientsUsersApi {
      * Query blocked users by page.
      * <p>Returns a page of the blocked users and how many there are.
      * Permission: <code>CLIENT_BLOCKLIST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<BlockedUser> queryPage() {
         return Operations.page(api.call("queryBlockedUserPage", java.util.Map.of()), BlockedUser.class);

@@ -27,7 +27,7 @@ public final class ClusterMembersApi {
      * <p>Adds the record of a node. It vanishes 60 seconds later unless the node joins or is a seed.
      * Permission: <code>CLUSTER_MEMBER_CREATE</code>.
      * @param input what is created or changed
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void create(MemberCreation input) {
         api.call("createMember", java.util.Map.of("body", input));
@@ -38,8 +38,8 @@ public final class ClusterMembersApi {
      * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Member createLeader(CreateLeader input) {
         return Json.convert(api.call("createLeader", input.toJson()), Member.class);
@@ -49,8 +49,8 @@ public final class ClusterMembersApi {
      * Elect a leader.
      * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Member createLeader() {
         return Json.convert(api.call("createLeader", java.util.Map.of()), Member.class);
@@ -62,9 +62,9 @@ public final class ClusterMembersApi {
      * Permission: <code>CLUSTER_MEMBER_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteMembers input) {
         Operations.requireSelection(input, null, "ids");
@@ -75,8 +75,8 @@ public final class ClusterMembersApi {
      * Query the members.
      * <p>Returns all known nodes of the cluster, of any type.
      * Permission: <code>CLUSTER_MEMBER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Member> query() {
         return Json.convertList(api.call("queryMembers", java.util.Map.of()), Member.class);
@@ -86,8 +86,8 @@ public final class ClusterMembersApi {
      * Query the leader.
      * <p>Returns the node that leads the cluster.
      * Permission: <code>CLUSTER_LEADER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Member queryLeader() {
         return Json.convert(api.call("queryLeader", java.util.Map.of()), Member.class);
@@ -98,7 +98,7 @@ public final class ClusterMembersApi {
      * <p>Changes the record of a node, live or not. A node that is not active finishes its work and gets no new one. An unknown node is answered with 204.
      * Permission: <code>CLUSTER_MEMBER_UPDATE</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void update(UpdateMember input) {
         api.call("updateMember", input.toJson());

@@ -27,8 +27,8 @@ public final class ClusterSettingsApi {
      * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Settings query(QuerySettings input) {
         return Json.convert(api.call("querySettings", input.toJson()), Settings.class);
@@ -38,8 +38,8 @@ public final class ClusterSettingsApi {
      * Query the settings.
      * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Settings query() {
         return Json.convert(api.call("querySettings", java.util.Map.of()), Settings.class);
@@ -50,8 +50,8 @@ public final class ClusterSettingsApi {
      * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<SettingRevision> queryHistory(QuerySettingHistory input) {
         return Json.convertList(api.call("querySettingHistory", input.toJson()), SettingRevision.class);
@@ -61,8 +61,8 @@ public final class ClusterSettingsApi {
      * Query the changes of the settings.
      * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<SettingRevision> queryHistory() {
         return Json.convertList(api.call("querySettingHistory", java.util.Map.of()), SettingRevision.class);
@@ -73,8 +73,8 @@ public final class ClusterSettingsApi {
      * <p>Returns a page of the changes and how many there are.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<SettingRevision> queryHistoryPage(QuerySettingHistoryPage input) {
         return Operations.page(api.call("querySettingHistoryPage", input.toJson()), SettingRevision.class);
@@ -84,8 +84,8 @@ public final class ClusterSettingsApi {
      * Query the changes of the settings by page.
      * <p>Returns a page of the changes and how many there are.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<SettingRevision> queryHistoryPage() {
         return Operations.page(api.call("querySettingHistoryPage", java.util.Map.of()), SettingRevision.class);
@@ -96,8 +96,8 @@ public final class ClusterSettingsApi {
      * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Settings queryMetadata(QuerySettingMetadata input) {
         return Json.convert(api.call("querySettingMetadata", input.toJson()), Settings.class);
@@ -107,8 +107,8 @@ public final class ClusterSettingsApi {
      * Query the meaning of the settings.
      * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Settings queryMetadata() {
         return Json.convert(api.call("querySettingMetadata", java.util.Map.of()), Settings.class);
@@ -119,7 +119,7 @@ public final class ClusterSettingsApi {
      * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void update(UpdateSettings input) {
         api.call("updateSettings", input.toJson());
@@ -129,7 +129,7 @@ public final class ClusterSettingsApi {
      * Change settings.
      * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void update() {
         api.call("updateSettings", java.util.Map.of());

@@ -27,9 +27,9 @@ public final class ConversationsApi {
      * Permission: <code>CONVERSATION_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteConversations input) {
         Operations.requireSelection(input, null, "privateConversationKeys", "ownerIds", "groupIds");
@@ -41,8 +41,8 @@ public final class ConversationsApi {
      * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Conversations query(QueryConversations input) {
         return Json.convert(api.call("queryConversations", input.toJson()), Conversations.class);
@@ -52,8 +52,8 @@ public final class ConversationsApi {
      * Query conversations.
      * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Conversations query() {
         return Json.convert(api.call("queryConversations", java.util.Map.of()), Conversations.class);
@@ -66,7 +66,7 @@ public final class ConversationsApi {
      * <p>An input that selects nothing is refused.
      * @param input the parameters
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void update(UpdateConversations input) {
         Operations.requireSelection(input, null, "privateConversationKeys", "groupConversationMemberKeys");

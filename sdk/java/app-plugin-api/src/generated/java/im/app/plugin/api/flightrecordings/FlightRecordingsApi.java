@@ -28,8 +28,8 @@ public final class FlightRecordingsApi {
      * <p>Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
      * Permission: <code>FLIGHT_RECORDING_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Long create(FlightRecordingCreation input) {
         return Json.convert(api.call("createFlightRecording", java.util.Map.of("body", input)), Long.class);
@@ -39,8 +39,8 @@ public final class FlightRecordingsApi {
      * Start a flight recording.
      * <p>Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
      * Permission: <code>FLIGHT_RECORDING_CREATE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Long create() {
         return Json.convert(api.call("createFlightRecording", java.util.Map.of()), Long.class);
@@ -52,9 +52,9 @@ public final class FlightRecordingsApi {
      * Permission: <code>FLIGHT_RECORDING_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteFlightRecordings input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -65,8 +65,8 @@ public final class FlightRecordingsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Closes recordings and removes them with their files.
      * Permission: <code>FLIGHT_RECORDING_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteFlightRecordings", java.util.Map.of()), DeleteResult.class);
@@ -77,8 +77,8 @@ public final class FlightRecordingsApi {
      * <p>Returns the recordings of this node.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<FlightRecording> query(QueryFlightRecordings input) {
         return Json.convertList(api.call("queryFlightRecordings", input.toJson()), FlightRecording.class);
@@ -88,8 +88,8 @@ public final class FlightRecordingsApi {
      * Query flight recordings.
      * <p>Returns the recordings of this node.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<FlightRecording> query() {
         return Json.convertList(api.call("queryFlightRecordings", java.util.Map.of()), FlightRecording.class);
@@ -100,7 +100,7 @@ public final class FlightRecordingsApi {
      * <p>Sends a recording in the format of the JDK Flight Recorder, which <code>jfr</code> and JDK Mission Control read. That of a running recording ends now; with <code>close=true</code> it is closed first, and its file is kept until it is deleted.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryJfr(QueryFlightRecordingFile input) {
         api.call("queryFlightRecordingFile", input.toJson());
@@ -111,7 +111,7 @@ public final class FlightRecordingsApi {
      * <p>Sends a profile in the format of pprof, which <code>go tool pprof</code> reads. <code>cpu</code>, <code>mutex</code> and <code>block</code> hold what happened during the recording; <code>heap</code> and <code>goroutine</code> are how things were at its end, or are now.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryPprof(QueryFlightRecordingProfile input) {
         api.call("queryFlightRecordingProfile", input.toJson());
@@ -122,7 +122,7 @@ public final class FlightRecordingsApi {
      * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the last seconds of the recording, or those up to now. A recording has one if its <code>customSettings</code> have <code>go.ExecutionTrace#enabled</code>.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryTrace(QueryFlightRecordingTrace input) {
         api.call("queryFlightRecordingTrace", input.toJson());
@@ -134,9 +134,9 @@ public final class FlightRecordingsApi {
      * Permission: <code>FLIGHT_RECORDING_UPDATE</code>.
      * <p>An input that selects nothing is refused; {@link #updateAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateFlightRecordings input) {
         Operations.requireSelection(input, "updateAll", "ids");
@@ -147,8 +147,8 @@ public final class FlightRecordingsApi {
      * The same as {@link #update}, for all instead of selected ones.
      * <p>Closes running recordings. <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are kept: with 0 they are removed at once.
      * Permission: <code>FLIGHT_RECORDING_UPDATE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult updateAll() {
         return Json.convert(api.call("updateFlightRecordings", java.util.Map.of()), UpdateResult.class);

@@ -29,8 +29,8 @@ public final class GroupsApi {
      * <p>Creates a group. Its owner becomes the first member. The role of the creator decides which types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
      * Permission: <code>GROUP_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Group create(GroupCreation input) {
         return Json.convert(api.call("createGroup", java.util.Map.of("body", input)), Group.class);
@@ -42,9 +42,9 @@ public final class GroupsApi {
      * Permission: <code>GROUP_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroups input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -55,8 +55,8 @@ public final class GroupsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteGroups", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class GroupsApi {
      * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll(DeleteAllGroups input) {
         return Json.convert(api.call("deleteGroups", input.toJson()), DeleteResult.class);
@@ -79,8 +79,8 @@ public final class GroupsApi {
      * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Group> query(QueryGroups input) {
         return Json.convertList(api.call("queryGroups", input.toJson()), Group.class);
@@ -90,8 +90,8 @@ public final class GroupsApi {
      * Query groups.
      * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Group> query() {
         return Json.convertList(api.call("queryGroups", java.util.Map.of()), Group.class);
@@ -102,8 +102,8 @@ public final class GroupsApi {
      * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupStatistics queryCount(QueryGroupStatistics input) {
         return Json.convert(api.call("queryGroupStatistics", input.toJson()), GroupStatistics.class);
@@ -113,8 +113,8 @@ public final class GroupsApi {
      * Count groups.
      * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupStatistics queryCount() {
         return Json.convert(api.call("queryGroupStatistics", java.util.Map.of()), GroupStatistics.class);
@@ -125,8 +125,8 @@ public final class GroupsApi {
      * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<Group> queryPage(QueryGroupPage input) {
         return Operations.page(api.call("queryGroupPage", input.toJson()), Group.class);
@@ -136,8 +136,8 @@ public final class GroupsApi {
      * Query groups by page.
      * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<Group> queryPage() {
         return Operations.page(api.call("queryGroupPage", java.util.Map.of()), Group.class);
@@ -149,8 +149,8 @@ public final class GroupsApi {
      * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
      * Permission: <code>GROUP_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroups input) {
         return Json.convert(api.call("updateGroups", input.toJson()), UpdateResult.class);

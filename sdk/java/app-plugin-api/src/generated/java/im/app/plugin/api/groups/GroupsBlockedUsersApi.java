@@ -29,8 +29,8 @@ public final class GroupsBlockedUsersApi {
      * <p>Blocks a user in a group. If the user is a member, the membership is not affected.
      * Permission: <code>GROUP_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupBlockedUser create(GroupBlockedUserCreation input) {
         return Json.convert(api.call("createGroupBlockedUser", java.util.Map.of("body", input)), GroupBlockedUser.class);
@@ -42,9 +42,9 @@ public final class GroupsBlockedUsersApi {
      * Permission: <code>GROUP_BLOCKLIST_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupBlockedUsers input) {
         Operations.requireSelection(input, null, "keys");
@@ -56,8 +56,8 @@ public final class GroupsBlockedUsersApi {
      * <p>Returns blocked users in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupBlockedUser> query(QueryGroupBlockedUsers input) {
         return Json.convertList(api.call("queryGroupBlockedUsers", input.toJson()), GroupBlockedUser.class);
@@ -67,8 +67,8 @@ public final class GroupsBlockedUsersApi {
      * Query blocked users of groups.
      * <p>Returns blocked users in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupBlockedUser> query() {
         return Json.convertList(api.call("queryGroupBlockedUsers", java.util.Map.of()), GroupBlockedUser.class);
@@ -79,8 +79,8 @@ public final class GroupsBlockedUsersApi {
      * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupBlockedUser> queryPage(QueryGroupBlockedUserPage input) {
         return Operations.page(api.call("queryGroupBlockedUserPage", input.toJson()), GroupBlockedUser.class);
@@ -90,8 +90,8 @@ public final class GroupsBlockedUsersApi {
      * Query blocked users of groups by page.
      * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupBlockedUser> queryPage() {
         return Operations.page(api.call("queryGroupBlockedUserPage", java.util.Map.of()), GroupBlockedUser.class);
@@ -102,8 +102,8 @@ public final class GroupsBlockedUsersApi {
      * <p>Changes when, and by whom, users were blocked.
      * Permission: <code>GROUP_BLOCKLIST_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupBlockedUsers input) {
         return Json.convert(api.call("updateGroupBlockedUsers", input.toJson()), UpdateResult.class);

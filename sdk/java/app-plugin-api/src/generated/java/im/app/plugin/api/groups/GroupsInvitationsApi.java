@@ -29,8 +29,8 @@ public final class GroupsInvitationsApi {
      * <p>Stores an invitation. It adds no member to the group, regardless of its status.
      * Permission: <code>GROUP_INVITATION_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupInvitation create(GroupInvitationCreation input) {
         return Json.convert(api.call("createGroupInvitation", java.util.Map.of("body", input)), GroupInvitation.class);
@@ -42,9 +42,9 @@ public final class GroupsInvitationsApi {
      * Permission: <code>GROUP_INVITATION_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupInvitations input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -55,8 +55,8 @@ public final class GroupsInvitationsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes invitations.
      * Permission: <code>GROUP_INVITATION_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteGroupInvitations", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class GroupsInvitationsApi {
      * <p>Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupInvitation> query(QueryGroupInvitations input) {
         return Json.convertList(api.call("queryGroupInvitations", input.toJson()), GroupInvitation.class);
@@ -78,8 +78,8 @@ public final class GroupsInvitationsApi {
      * Query invitations to groups.
      * <p>Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupInvitation> query() {
         return Json.convertList(api.call("queryGroupInvitations", java.util.Map.of()), GroupInvitation.class);
@@ -90,8 +90,8 @@ public final class GroupsInvitationsApi {
      * <p>Returns a page of invitations and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupInvitation> queryPage(QueryGroupInvitationPage input) {
         return Operations.page(api.call("queryGroupInvitationPage", input.toJson()), GroupInvitation.class);
@@ -101,8 +101,8 @@ public final class GroupsInvitationsApi {
      * Query invitations to groups by page.
      * <p>Returns a page of invitations and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_INVITATION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupInvitation> queryPage() {
         return Operations.page(api.call("queryGroupInvitationPage", java.util.Map.of()), GroupInvitation.class);
@@ -113,8 +113,8 @@ public final class GroupsInvitationsApi {
      * <p>Changes invitations. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
      * Permission: <code>GROUP_INVITATION_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupInvitations input) {
         return Json.convert(api.call("updateGroupInvitations", input.toJson()), UpdateResult.class);

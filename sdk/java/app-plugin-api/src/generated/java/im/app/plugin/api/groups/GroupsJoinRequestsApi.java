@@ -29,8 +29,8 @@ public final class GroupsJoinRequestsApi {
      * <p>Stores a join request. It adds no member to the group, regardless of its status.
      * Permission: <code>GROUP_JOIN_REQUEST_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupJoinRequest create(GroupJoinRequestCreation input) {
         return Json.convert(api.call("createGroupJoinRequest", java.util.Map.of("body", input)), GroupJoinRequest.class);
@@ -42,9 +42,9 @@ public final class GroupsJoinRequestsApi {
      * Permission: <code>GROUP_JOIN_REQUEST_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupJoinRequests input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -55,8 +55,8 @@ public final class GroupsJoinRequestsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes join requests.
      * Permission: <code>GROUP_JOIN_REQUEST_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteGroupJoinRequests", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class GroupsJoinRequestsApi {
      * <p>Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupJoinRequest> query(QueryGroupJoinRequests input) {
         return Json.convertList(api.call("queryGroupJoinRequests", input.toJson()), GroupJoinRequest.class);
@@ -78,8 +78,8 @@ public final class GroupsJoinRequestsApi {
      * Query requests to join groups.
      * <p>Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupJoinRequest> query() {
         return Json.convertList(api.call("queryGroupJoinRequests", java.util.Map.of()), GroupJoinRequest.class);
@@ -90,8 +90,8 @@ public final class GroupsJoinRequestsApi {
      * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupJoinRequest> queryPage(QueryGroupJoinRequestPage input) {
         return Operations.page(api.call("queryGroupJoinRequestPage", input.toJson()), GroupJoinRequest.class);
@@ -101,8 +101,8 @@ public final class GroupsJoinRequestsApi {
      * Query requests to join groups by page.
      * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupJoinRequest> queryPage() {
         return Operations.page(api.call("queryGroupJoinRequestPage", java.util.Map.of()), GroupJoinRequest.class);
@@ -113,8 +113,8 @@ public final class GroupsJoinRequestsApi {
      * <p>Changes join requests. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
      * Permission: <code>GROUP_JOIN_REQUEST_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupJoinRequests input) {
         return Json.convert(api.call("updateGroupJoinRequests", input.toJson()), UpdateResult.class);

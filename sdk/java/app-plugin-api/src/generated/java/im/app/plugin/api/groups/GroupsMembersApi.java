@@ -29,8 +29,8 @@ public final class GroupsMembersApi {
      * <p>Adds a member to a group that exists and has fewer members than its type allows. A group has one owner; change the owner with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupMember create(GroupMemberCreation input) {
         return Json.convert(api.call("createGroupMember", java.util.Map.of("body", input)), GroupMember.class);
@@ -42,9 +42,9 @@ public final class GroupsMembersApi {
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupMembers input) {
         Operations.requireSelection(input, "deleteAll", "keys");
@@ -55,8 +55,8 @@ public final class GroupsMembersApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteGroupMembers", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class GroupsMembersApi {
      * <p>Returns members in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupMember> query(QueryGroupMembers input) {
         return Json.convertList(api.call("queryGroupMembers", input.toJson()), GroupMember.class);
@@ -78,8 +78,8 @@ public final class GroupsMembersApi {
      * Query members of groups.
      * <p>Returns members in the order of group and user, or of the first date in the query.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupMember> query() {
         return Json.convertList(api.call("queryGroupMembers", java.util.Map.of()), GroupMember.class);
@@ -90,8 +90,8 @@ public final class GroupsMembersApi {
      * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupMember> queryPage(QueryGroupMemberPage input) {
         return Operations.page(api.call("queryGroupMemberPage", input.toJson()), GroupMember.class);
@@ -101,8 +101,8 @@ public final class GroupsMembersApi {
      * Query members of groups by page.
      * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupMember> queryPage() {
         return Operations.page(api.call("queryGroupMemberPage", java.util.Map.of()), GroupMember.class);
@@ -113,8 +113,8 @@ public final class GroupsMembersApi {
      * <p>Changes members. Change the owner with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupMembers input) {
         return Json.convert(api.call("updateGroupMembers", input.toJson()), UpdateResult.class);

@@ -29,8 +29,8 @@ public final class GroupsQuestionsApi {
      * <p>Creates a question that a group asks of those who want to join. Any of the answers is right.
      * Permission: <code>GROUP_QUESTION_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupQuestion create(GroupQuestionCreation input) {
         return Json.convert(api.call("createGroupQuestion", java.util.Map.of("body", input)), GroupQuestion.class);
@@ -42,9 +42,9 @@ public final class GroupsQuestionsApi {
      * Permission: <code>GROUP_QUESTION_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupQuestions input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -55,8 +55,8 @@ public final class GroupsQuestionsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes questions.
      * Permission: <code>GROUP_QUESTION_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteGroupQuestions", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class GroupsQuestionsApi {
      * <p>Returns questions with their answers in the order of their ids.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupQuestion> query(QueryGroupQuestions input) {
         return Json.convertList(api.call("queryGroupQuestions", input.toJson()), GroupQuestion.class);
@@ -78,8 +78,8 @@ public final class GroupsQuestionsApi {
      * Query questions of groups.
      * <p>Returns questions with their answers in the order of their ids.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupQuestion> query() {
         return Json.convertList(api.call("queryGroupQuestions", java.util.Map.of()), GroupQuestion.class);
@@ -90,8 +90,8 @@ public final class GroupsQuestionsApi {
      * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupQuestion> queryPage(QueryGroupQuestionPage input) {
         return Operations.page(api.call("queryGroupQuestionPage", input.toJson()), GroupQuestion.class);
@@ -101,8 +101,8 @@ public final class GroupsQuestionsApi {
      * Query questions of groups by page.
      * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupQuestion> queryPage() {
         return Operations.page(api.call("queryGroupQuestionPage", java.util.Map.of()), GroupQuestion.class);
@@ -113,8 +113,8 @@ public final class GroupsQuestionsApi {
      * <p>Changes questions. New answers replace all that there were.
      * Permission: <code>GROUP_QUESTION_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupQuestions input) {
         return Json.convert(api.call("updateGroupQuestions", input.toJson()), UpdateResult.class);

@@ -29,8 +29,8 @@ public final class GroupsTypesApi {
      * <p>Creates a type: how many members its groups may have and who may do what in them.
      * Permission: <code>GROUP_TYPE_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable GroupType create(GroupTypeCreation input) {
         return Json.convert(api.call("createGroupType", java.util.Map.of("body", input)), GroupType.class);
@@ -42,9 +42,9 @@ public final class GroupsTypesApi {
      * Permission: <code>GROUP_TYPE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteGroupTypes input) {
         Operations.requireSelection(input, null, "ids");
@@ -56,8 +56,8 @@ public final class GroupsTypesApi {
      * <p>Returns types in the order of their ids. The default type has the id 0.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupType> query(QueryGroupTypes input) {
         return Json.convertList(api.call("queryGroupTypes", input.toJson()), GroupType.class);
@@ -67,8 +67,8 @@ public final class GroupsTypesApi {
      * Query group types.
      * <p>Returns types in the order of their ids. The default type has the id 0.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<GroupType> query() {
         return Json.convertList(api.call("queryGroupTypes", java.util.Map.of()), GroupType.class);
@@ -79,8 +79,8 @@ public final class GroupsTypesApi {
      * <p>Returns a page of types and how many there are.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupType> queryPage(QueryGroupTypePage input) {
         return Operations.page(api.call("queryGroupTypePage", input.toJson()), GroupType.class);
@@ -90,8 +90,8 @@ public final class GroupsTypesApi {
      * Query group types by page.
      * <p>Returns a page of types and how many there are.
      * Permission: <code>GROUP_TYPE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<GroupType> queryPage() {
         return Operations.page(api.call("queryGroupTypePage", java.util.Map.of()), GroupType.class);
@@ -102,8 +102,8 @@ public final class GroupsTypesApi {
      * <p>Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.
      * Permission: <code>GROUP_TYPE_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateGroupTypes input) {
         return Json.convert(api.call("updateGroupTypes", input.toJson()), UpdateResult.class);

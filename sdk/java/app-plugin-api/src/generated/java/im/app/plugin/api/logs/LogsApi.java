@@ -25,7 +25,7 @@ public final class LogsApi {
      * <p>Sends one file of the log folder of this node.
      * Permission: <code>LOG_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void query(QueryLog input) {
         api.call("queryLog", input.toJson());
@@ -35,8 +35,8 @@ public final class LogsApi {
      * List the log files.
      * <p>Lists the names of the files in the log folder of this node.
      * Permission: <code>LOG_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<String> queryPaths() {
         return Json.convertList(api.call("queryLogPaths", java.util.Map.of()), String.class);

@@ -29,7 +29,7 @@ public final class MessagesApi {
      * <p>Sends a message in the name of a user, who must be allowed to send it, or of the server. What is stored of it is set below <code>app.service.message</code>; recipients who are online get all of it unless <code>send</code> is false.
      * Permission: <code>MESSAGE_CREATE</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void create(CreateMessage input) {
         api.call("createMessage", input.toJson());
@@ -41,9 +41,9 @@ public final class MessagesApi {
      * Permission: <code>MESSAGE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteMessages input) {
         Operations.requireSelection(input, null, "ids");
@@ -55,8 +55,8 @@ public final class MessagesApi {
      * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<MessageInfo> query(QueryMessages input) {
         return Json.convertList(api.call("queryMessages", input.toJson()), MessageInfo.class);
@@ -66,8 +66,8 @@ public final class MessagesApi {
      * Query messages.
      * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<MessageInfo> query() {
         return Json.convertList(api.call("queryMessages", java.util.Map.of()), MessageInfo.class);
@@ -78,8 +78,8 @@ public final class MessagesApi {
      * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable MessageCounts queryCount(QueryMessageCounts input) {
         return Json.convert(api.call("queryMessageCounts", input.toJson()), MessageCounts.class);
@@ -89,8 +89,8 @@ public final class MessagesApi {
      * Count messages.
      * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable MessageCounts queryCount() {
         return Json.convert(api.call("queryMessageCounts", java.util.Map.of()), MessageCounts.class);
@@ -101,8 +101,8 @@ public final class MessagesApi {
      * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<MessageInfo> queryPage(QueryMessagePage input) {
         return Operations.page(api.call("queryMessagePage", input.toJson()), MessageInfo.class);
@@ -112,8 +112,8 @@ public final class MessagesApi {
      * Query messages by page.
      * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>MESSAGE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<MessageInfo> queryPage() {
         return Operations.page(api.call("queryMessagePage", java.util.Map.of()), MessageInfo.class);
@@ -124,8 +124,8 @@ public final class MessagesApi {
      * <p>Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
      * Permission: <code>MESSAGE_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateMessages input) {
         return Json.convert(api.call("updateMessages", input.toJson()), UpdateResult.class);

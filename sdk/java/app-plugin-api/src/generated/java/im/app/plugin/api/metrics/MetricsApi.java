@@ -25,8 +25,8 @@ public final class MetricsApi {
      * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Metric> query(QueryMetrics input) {
         return Json.convertList(api.call("queryMetrics", input.toJson()), Metric.class);
@@ -36,8 +36,8 @@ public final class MetricsApi {
      * Query metrics.
      * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
      * Permission: none, but the credentials of an administrator.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<Metric> query() {
         return Json.convertList(api.call("queryMetrics", java.util.Map.of()), Metric.class);
@@ -48,7 +48,7 @@ public final class MetricsApi {
      * <p>Sends one line for each measurement.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryCsv(QueryMetricsAsCsv input) {
         api.call("queryMetricsAsCsv", input.toJson());
@@ -58,8 +58,8 @@ public final class MetricsApi {
      * List the names of the metrics.
      * <p>Lists in order the names of the metrics that <code>GET /metrics</code> returns now.
      * Permission: none, but the credentials of an administrator.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<String> queryNames() {
         return Json.convertList(api.call("queryMetricNames", java.util.Map.of()), String.class);
@@ -70,7 +70,7 @@ public final class MetricsApi {
      * <p>Sends the metrics in the OpenMetrics text format.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryPrometheus(QueryMetricsForPrometheus input) {
         api.call("queryMetricsForPrometheus", input.toJson());
@@ -80,7 +80,7 @@ public final class MetricsApi {
      * Query metrics for Prometheus.
      * <p>Sends the metrics in the OpenMetrics text format.
      * Permission: none, but the credentials of an administrator.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryPrometheus() {
         api.call("queryMetricsForPrometheus", java.util.Map.of());

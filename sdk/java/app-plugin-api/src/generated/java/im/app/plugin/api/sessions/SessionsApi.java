@@ -27,9 +27,9 @@ public final class SessionsApi {
      * Permission: <code>SESSION_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteSessions input) {
         Operations.requireSelection(input, null, "ids", "ips");

@@ -23,8 +23,8 @@ public final class SystemApi {
      * Query the health of this node.
      * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable HealthReport queryHealth(QueryHealth input) {
         return Json.convert(api.call("queryHealth", input.toJson()), HealthReport.class);
@@ -33,8 +33,8 @@ public final class SystemApi {
     /**
      * Query the health of this node.
      * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable HealthReport queryHealth() {
         return Json.convert(api.call("queryHealth", java.util.Map.of()), HealthReport.class);
@@ -45,7 +45,7 @@ public final class SystemApi {
      * <p>Sends a heap profile for <code>go tool pprof</code>. One is made at a time.
      * Permission: <code>NODE_HEAP_DUMP_QUERY</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryHeapdump(QueryHeapDump input) {
         api.call("queryHeapDump", input.toJson());
@@ -55,7 +55,7 @@ public final class SystemApi {
      * Download a heap profile.
      * <p>Sends a heap profile for <code>go tool pprof</code>. One is made at a time.
      * Permission: <code>NODE_HEAP_DUMP_QUERY</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryHeapdump() {
         api.call("queryHeapDump", java.util.Map.of());
@@ -65,7 +65,7 @@ public final class SystemApi {
      * Query the build of this node.
      * <p>Returns version, commit and build time, without envelope.
      * Permission: <code>NODE_INFO_QUERY</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryInfos() {
         api.call("queryInfos", java.util.Map.of());
@@ -75,7 +75,7 @@ public final class SystemApi {
      * Dump all goroutines.
      * <p>Returns the stacks of all goroutines as text.
      * Permission: <code>NODE_THREAD_DUMP_QUERY</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void queryThreaddump() {
         api.call("queryThreadDump", java.util.Map.of());
@@ -85,7 +85,7 @@ public final class SystemApi {
      * Stop the process.
      * <p>Shuts the process down gracefully. The response is sent first; its body is <code>null</code>.
      * Permission: <code>SHUTDOWN</code>.
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void updateShutdown() {
         api.call("shutdown", java.util.Map.of());

@@ -29,8 +29,8 @@ public final class UsersApi {
      * <p>Creates a user together with the default relationship group. How long texts may be is set below <code>app.service.user.info</code>; lengths are counted in UTF-16 units. Passwords are never returned.
      * Permission: <code>USER_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable User create(UserCreation input) {
         return Json.convert(api.call("createUser", java.util.Map.of("body", input)), User.class);
@@ -42,9 +42,9 @@ public final class UsersApi {
      * Permission: <code>USER_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteUsers input) {
         Operations.requireSelection(input, null, "ids");
@@ -56,8 +56,8 @@ public final class UsersApi {
      * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<User> query(QueryUsers input) {
         return Json.convertList(api.call("queryUsers", input.toJson()), User.class);
@@ -67,8 +67,8 @@ public final class UsersApi {
      * Query users.
      * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<User> query() {
         return Json.convertList(api.call("queryUsers", java.util.Map.of()), User.class);
@@ -79,8 +79,8 @@ public final class UsersApi {
      * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UserStatistics queryCount(QueryUserCounts input) {
         return Json.convert(api.call("queryUserCounts", input.toJson()), UserStatistics.class);
@@ -90,8 +90,8 @@ public final class UsersApi {
      * Count users.
      * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UserStatistics queryCount() {
         return Json.convert(api.call("queryUserCounts", java.util.Map.of()), UserStatistics.class);
@@ -102,8 +102,8 @@ public final class UsersApi {
      * <p>Returns a page of users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<User> queryPage(QueryUserPage input) {
         return Operations.page(api.call("queryUserPage", input.toJson()), User.class);
@@ -113,8 +113,8 @@ public final class UsersApi {
      * Query users by page.
      * <p>Returns a page of users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<User> queryPage() {
         return Operations.page(api.call("queryUserPage", java.util.Map.of()), User.class);
@@ -125,8 +125,8 @@ public final class UsersApi {
      * <p>Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. The sessions of users who are made inactive are closed.
      * Permission: <code>USER_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateUsers input) {
         return Json.convert(api.call("updateUsers", input.toJson()), UpdateResult.class);

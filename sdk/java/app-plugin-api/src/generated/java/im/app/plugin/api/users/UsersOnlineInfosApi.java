@@ -25,8 +25,8 @@ public final class UsersOnlineInfosApi {
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable OnlineUserCount queryCount(QueryOnlineUserCount input) {
         return Json.convert(api.call("queryOnlineUserCount", input.toJson()), OnlineUserCount.class);
@@ -36,8 +36,8 @@ public final class UsersOnlineInfosApi {
      * Count online users.
      * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable OnlineUserCount queryCount() {
         return Json.convert(api.call("queryOnlineUserCount", java.util.Map.of()), OnlineUserCount.class);
@@ -48,8 +48,8 @@ public final class UsersOnlineInfosApi {
      * <p>Returns the latest positions of users who are online. Unless devices have positions of their own (<code>app.location.treat-user-id-and-device-type-as-unique-user</code>), the device type makes no difference.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserPosition> queryLocations(QueryUserLocations input) {
         return Json.convertList(api.call("queryUserLocations", input.toJson()), UserPosition.class);
@@ -60,8 +60,8 @@ public final class UsersOnlineInfosApi {
      * <p>Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<NearbyUser> queryNearbyUsers(QueryUsersNearby input) {
         return Json.convertList(api.call("queryUsersNearby", input.toJson()), NearbyUser.class);
@@ -72,8 +72,8 @@ public final class UsersOnlineInfosApi {
      * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, if they exist or the query includes nonexistent users.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserSessions> querySessions(QueryUserSessions input) {
         return Json.convertList(api.call("queryUserSessions", input.toJson()), UserSessions.class);
@@ -84,8 +84,8 @@ public final class UsersOnlineInfosApi {
      * <p>Returns the statuses of users and at which gateways their devices are.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserSessionsStatus> queryStatuses(QueryUserStatuses input) {
         return Json.convertList(api.call("queryUserStatuses", input.toJson()), UserSessionsStatus.class);
@@ -96,7 +96,7 @@ public final class UsersOnlineInfosApi {
      * <p>Sets the status of online users. <code>OFFLINE</code> closes their sessions instead, or only those of the device types; their clients receive the close status 600.
      * Permission: <code>USER_ONLINE_INFO_UPDATE</code>.
      * @param input the parameters
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void updateStatuses(UpdateUserStatuses input) {
         api.call("updateUserStatuses", input.toJson());

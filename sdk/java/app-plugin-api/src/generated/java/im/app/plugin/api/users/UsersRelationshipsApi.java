@@ -29,7 +29,7 @@ public final class UsersRelationshipsApi {
      * <p>Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. The users need not exist.
      * Permission: <code>USER_RELATIONSHIP_CREATE</code>.
      * @param input what is created or changed
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public void create(RelationshipCreation input) {
         api.call("createUserRelationship", java.util.Map.of("body", input));
@@ -41,9 +41,9 @@ public final class UsersRelationshipsApi {
      * Permission: <code>USER_RELATIONSHIP_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteUserRelationships input) {
         Operations.requireSelection(input, null, "keys");
@@ -55,8 +55,8 @@ public final class UsersRelationshipsApi {
      * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRelationship> query(QueryUserRelationships input) {
         return Json.convertList(api.call("queryUserRelationships", input.toJson()), UserRelationship.class);
@@ -66,8 +66,8 @@ public final class UsersRelationshipsApi {
      * Query relationships.
      * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRelationship> query() {
         return Json.convertList(api.call("queryUserRelationships", java.util.Map.of()), UserRelationship.class);
@@ -78,8 +78,8 @@ public final class UsersRelationshipsApi {
      * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRelationship> queryPage(QueryUserRelationshipPage input) {
         return Operations.page(api.call("queryUserRelationshipPage", input.toJson()), UserRelationship.class);
@@ -89,8 +89,8 @@ public final class UsersRelationshipsApi {
      * Query relationships by page.
      * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRelationship> queryPage() {
         return Operations.page(api.call("queryUserRelationshipPage", java.util.Map.of()), UserRelationship.class);
@@ -101,8 +101,8 @@ public final class UsersRelationshipsApi {
      * <p>Changes relationships. Absent fields are not changed, so a block cannot be removed.
      * Permission: <code>USER_RELATIONSHIP_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateUserRelationships input) {
         return Json.convert(api.call("updateUserRelationships", input.toJson()), UpdateResult.class);

@@ -29,8 +29,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * <p>Creates a friend request as given: it is not checked whether the users exist, are related or have blocked each other, and an accepted request creates no relationship.
      * Permission: <code>USER_FRIEND_REQUEST_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable FriendRequest create(FriendRequestCreation input) {
         return Json.convert(api.call("createFriendRequest", java.util.Map.of("body", input)), FriendRequest.class);
@@ -42,9 +42,9 @@ public final class UsersRelationshipsFriendRequestsApi {
      * Permission: <code>USER_FRIEND_REQUEST_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteFriendRequests input) {
         Operations.requireSelection(input, "deleteAll", "ids");
@@ -55,8 +55,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes friend requests; without ids, where that is allowed, all of them.
      * Permission: <code>USER_FRIEND_REQUEST_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteFriendRequests", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<FriendRequest> query(QueryFriendRequests input) {
         return Json.convertList(api.call("queryFriendRequests", input.toJson()), FriendRequest.class);
@@ -78,8 +78,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * Query friend requests.
      * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<FriendRequest> query() {
         return Json.convertList(api.call("queryFriendRequests", java.util.Map.of()), FriendRequest.class);
@@ -90,8 +90,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<FriendRequest> queryPage(QueryFriendRequestPage input) {
         return Operations.page(api.call("queryFriendRequestPage", input.toJson()), FriendRequest.class);
@@ -101,8 +101,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * Query friend requests by page.
      * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<FriendRequest> queryPage() {
         return Operations.page(api.call("queryFriendRequestPage", java.util.Map.of()), FriendRequest.class);
@@ -113,8 +113,8 @@ public final class UsersRelationshipsFriendRequestsApi {
      * <p>Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
      * Permission: <code>USER_FRIEND_REQUEST_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateFriendRequests input) {
         return Json.convert(api.call("updateFriendRequests", input.toJson()), UpdateResult.class);

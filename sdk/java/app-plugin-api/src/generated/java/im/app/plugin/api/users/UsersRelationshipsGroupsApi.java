@@ -29,8 +29,8 @@ public final class UsersRelationshipsGroupsApi {
      * <p>Creates a group of related users.
      * Permission: <code>USER_RELATIONSHIP_GROUP_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UserRelationshipGroup create(RelationshipGroupCreation input) {
         return Json.convert(api.call("createUserRelationshipGroup", java.util.Map.of("body", input)), UserRelationshipGroup.class);
@@ -42,9 +42,9 @@ public final class UsersRelationshipsGroupsApi {
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteUserRelationshipGroups input) {
         Operations.requireSelection(input, "deleteAll", "keys");
@@ -55,8 +55,8 @@ public final class UsersRelationshipsGroupsApi {
      * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult deleteAll() {
         return Json.convert(api.call("deleteUserRelationshipGroups", java.util.Map.of()), DeleteResult.class);
@@ -67,8 +67,8 @@ public final class UsersRelationshipsGroupsApi {
      * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRelationshipGroup> query(QueryUserRelationshipGroups input) {
         return Json.convertList(api.call("queryUserRelationshipGroups", input.toJson()), UserRelationshipGroup.class);
@@ -78,8 +78,8 @@ public final class UsersRelationshipsGroupsApi {
      * Query relationship groups.
      * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRelationshipGroup> query() {
         return Json.convertList(api.call("queryUserRelationshipGroups", java.util.Map.of()), UserRelationshipGroup.class);
@@ -90,8 +90,8 @@ public final class UsersRelationshipsGroupsApi {
      * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRelationshipGroup> queryPage(QueryUserRelationshipGroupPage input) {
         return Operations.page(api.call("queryUserRelationshipGroupPage", input.toJson()), UserRelationshipGroup.class);
@@ -101,8 +101,8 @@ public final class UsersRelationshipsGroupsApi {
      * Query relationship groups by page.
      * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRelationshipGroup> queryPage() {
         return Operations.page(api.call("queryUserRelationshipGroupPage", java.util.Map.of()), UserRelationshipGroup.class);
@@ -113,8 +113,8 @@ public final class UsersRelationshipsGroupsApi {
      * <p>Changes relationship groups. Absent fields are not changed.
      * Permission: <code>USER_RELATIONSHIP_GROUP_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateUserRelationshipGroups input) {
         return Json.convert(api.call("updateUserRelationshipGroups", input.toJson()), UpdateResult.class);

@@ -29,8 +29,8 @@ public final class UsersRolesApi {
      * <p>Creates a role, which determines which groups users may create and how many they may own.
      * Permission: <code>USER_ROLE_CREATE</code>.
      * @param input what is created or changed
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UserRole create(UserRoleCreation input) {
         return Json.convert(api.call("createUserRole", java.util.Map.of("body", input)), UserRole.class);
@@ -42,9 +42,9 @@ public final class UsersRolesApi {
      * Permission: <code>USER_ROLE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
+     * @return the response; null if it is empty
      * @throws IllegalArgumentException if the input selects nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable DeleteResult delete(DeleteUserRoles input) {
         Operations.requireSelection(input, null, "ids");
@@ -56,8 +56,8 @@ public final class UsersRolesApi {
      * <p>Returns roles in the order of their ids.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRole> query(QueryUserRoles input) {
         return Json.convertList(api.call("queryUserRoles", input.toJson()), UserRole.class);
@@ -67,8 +67,8 @@ public final class UsersRolesApi {
      * Query user roles.
      * <p>Returns roles in the order of their ids.
      * Permission: <code>USER_ROLE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable List<UserRole> query() {
         return Json.convertList(api.call("queryUserRoles", java.util.Map.of()), UserRole.class);
@@ -79,8 +79,8 @@ public final class UsersRolesApi {
      * <p>Returns a page of roles and how many there are.
      * Permission: <code>USER_ROLE_QUERY</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRole> queryPage(QueryUserRolePage input) {
         return Operations.page(api.call("queryUserRolePage", input.toJson()), UserRole.class);
@@ -90,8 +90,8 @@ public final class UsersRolesApi {
      * Query user roles by page.
      * <p>Returns a page of roles and how many there are.
      * Permission: <code>USER_ROLE_QUERY</code>.
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable Page<UserRole> queryPage() {
         return Operations.page(api.call("queryUserRolePage", java.util.Map.of()), UserRole.class);
@@ -102,8 +102,8 @@ public final class UsersRolesApi {
      * <p>Changes roles. Absent fields are not changed.
      * Permission: <code>USER_ROLE_UPDATE</code>.
      * @param input the parameters
-     * @return what the server answers; null if there is nothing
-     * @throws im.app.plugin.AppException if the server refuses
+     * @return the response; null if it is empty
+     * @throws im.app.plugin.AppException if the server refuses the request
      */
     public @Nullable UpdateResult update(UpdateUserRoles input) {
         return Json.convert(api.call("updateUserRoles", input.toJson()), UpdateResult.class);
