@@ -2,71 +2,43 @@
 
 package im.app.plugin.host.load;
 
-import java.util.Arrays;
-import java.util.Objects;
-
-/** A class file that is taken apart and put together again: big-endian numbers in a growing array. */
+/** What is found in a class file without parsing it. */
 final class ClassBytes {
-    byte[] data;
-    int size;
+    /** The offset of the major version. */
+    private static final int MAJOR = 6;
 
-    ClassBytes(int capacity) {
-        data = new byte[Math.max(capacity, 16)];
+    private ClassBytes() {}
+
+    /** Returns the major version of a class file. */
+    static int version(byte[] classFile) {
+        return (classFile[MAJOR] & 0xff) << 8 | classFile[MAJOR + 1] & 0xff;
     }
 
-    static int u1(byte[] b, int at) {
-        return b[at] & 0xff;
+    /** Sets the major version of a class file. */
+    static void setVersion(byte[] classFile, int version) {
+        classFile[MAJOR] = (byte) (version >> 8);
+        classFile[MAJOR + 1] = (byte) version;
     }
 
-    static int u2(byte[] b, int at) {
-        return (b[at] & 0xff) << 8 | b[at + 1] & 0xff;
-    }
-
-    static int s2(byte[] b, int at) {
-        return (short) u2(b, at);
-    }
-
-    static int s4(byte[] b, int at) {
-        return u2(b, at) << 16 | u2(b, at + 2);
-    }
-
-    private void room(int n) {
-        if (n > data.length - size) {
-            data = Arrays.copyOf(data, Math.max(size + n, 2 * data.length));
+    /** Reports whether a class file has a certain byte anywhere. */
+    static boolean contains(byte[] classFile, byte b) {
+        for (byte c : classFile) {
+            if (c == b) {
+                return true;
+            }
         }
+        return false;
     }
 
-    void u1(int v) {
-        room(1);
-        data[size++] = (byte) v;
-    }
-
-    void u2(int v) {
-        u1(v >> 8);
-        u1(v);
-    }
-
-    void u4(int v) {
-        u2(v >> 16);
-        u2(v);
-    }
-
-    void put(byte[] from, int at, int n) {
-        Objects.checkFromIndexSize(at, n, from.length);
-        room(n);
-        System.arraycopy(from, at, data, size, n);
-        size += n;
-    }
-
-    /** Fills in a number that was left out before. */
-    void setU4(int at, int v) {
-        data[at] = (byte) (v >> 24);
-        data[at + 1] = (byte) (v >> 16);
-        data[at + 2] = (byte) (v >> 8);
-        data[at + 3] = (byte) v;
-    }
-
-    byte[] toByteArray() {
-        return Arrays.copyOf(data, size);
+    /** Reports whether a class file has one of two texts of four letters anywhere. */
+    static boolean contains(byte[] classFile, int letters, int others) {
+        int last = 0;
+        for (byte c : classFile) {
+            last = last << Byte.SIZE | c & 0xff;
+            if (last == letters || last == others) {
+                return true;
+            }
+        }
+        return false;
     }
 }

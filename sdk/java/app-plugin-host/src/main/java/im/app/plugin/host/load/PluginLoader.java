@@ -158,7 +158,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
         if (bytes.length < 8) {
             return;
         }
-        int version = ClassBytes.u2(bytes, 6);
+        int version = ClassBytes.version(bytes);
         if (version > NEWEST) {
             throw new UnsupportedClassVersionError("class " + name + " of " + fileName + " is compiled for Java " + (version - 44)
                     + " (class file version " + version + "), but this host runs Java " + Runtime.version().feature()

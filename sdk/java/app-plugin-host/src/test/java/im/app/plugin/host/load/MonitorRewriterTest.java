@@ -24,6 +24,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Label;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
 
 class MonitorRewriterTest {
     /** Defines given classes itself and asks its parent for all others. */
@@ -250,6 +254,46 @@ class MonitorRewriterTest {
             assertEquals(verifier.errors(e.getValue()), verifier.errors(after), e.getKey());
         }
         assertTrue(changed > 200, "only " + changed + " classes were changed");
+    }
+
+    @Test
+    void classesNewerThanAsmAreRewrittenToo() throws Exception {
+        byte[] b = Sources.compile(LOCKS).get("t.Locks");
+        byte[] newer = b.clone();
+        ClassBytes.setVersion(newer, ClassFile.NEWEST + 1);
+        byte[] after = MonitorRewriter.rewrite(newer);
+        assertEquals(ClassFile.NEWEST + 1, ClassBytes.version(after));
+        ClassBytes.setVersion(after, ClassBytes.version(b));
+        assertArrayEquals(MonitorRewriter.rewrite(b), after);
+        assertEquals(ClassFile.NEWEST + 1, ClassBytes.version(newer), "the class itself is changed");
+    }
+
+    /** Compilers before Java 6 made subroutines of finally blocks. */
+    @Test
+    void subroutinesOfOldClassesAreRewritten() throws Exception {
+        ClassWriter w = new ClassWriter(0);
+        w.visit(Opcodes.V1_4, Opcodes.ACC_PUBLIC, "t/Old", null, "java/lang/Object", null);
+        MethodVisitor m = w.visitMethod(Opcodes.ACC_PUBLIC | Opcodes.ACC_STATIC, "run", "(Ljava/lang/Object;)I", null, null);
+        Label subroutine = new Label();
+        m.visitCode();
+        m.visitJumpInsn(Opcodes.JSR, subroutine);
+        m.visitJumpInsn(Opcodes.JSR, subroutine);
+        m.visitInsn(Opcodes.ICONST_5);
+        m.visitInsn(Opcodes.IRETURN);
+        m.visitLabel(subroutine);
+        m.visitVarInsn(Opcodes.ASTORE, 1);
+        m.visitVarInsn(Opcodes.ALOAD, 0);
+        m.visitInsn(Opcodes.MONITORENTER);
+        m.visitVarInsn(Opcodes.ALOAD, 0);
+        m.visitInsn(Opcodes.MONITOREXIT);
+        m.visitVarInsn(Opcodes.RET, 1);
+        m.visitMaxs(1, 2);
+        m.visitEnd();
+        w.visitEnd();
+        Method run = new Definer(rewriteAll(Map.of("t.Old", w.toByteArray()))).loadClass("t.Old").getMethod("run", Object.class);
+        assertEquals(5, run.invoke(null, "o"));
+        Throwable e = assertThrows(InvocationTargetException.class, () -> run.invoke(null, 1)).getCause();
+        assertEquals(IllegalMonitorStateException.class, e.getClass());
     }
 
     @Test

@@ -242,6 +242,18 @@ class PluginClassesTest {
     }
 
     @Test
+    void pluginsGetTheirOwnAsm() throws Exception {
+        Map<String, byte[]> more = new HashMap<>(classes);
+        more.putAll(Sources.compile("package org.objectweb.asm; public class ClassReader { public static String whose() { return \"the plugin's\"; } }"));
+        PluginLoader loader = load(Sources.jar(folder.resolve("asm.jar"), more, Map.of()), "t.All$PGood", true).loader();
+        Class<?> own = loader.loadClass("org.objectweb.asm.ClassReader");
+        assertSame(loader, own.getClassLoader());
+        assertEquals("the plugin's", own.getMethod("whose").invoke(null));
+        assertThrows(ClassNotFoundException.class, () -> loader.loadClass("org.objectweb.asm.ClassWriter"));
+        assertThrows(ClassNotFoundException.class, () -> loader.loadClass("im.app.plugin.host.shaded.asm.ClassReader"));
+    }
+
+    @Test
     void resourcesComeFromTheJarFirst() throws Exception {
         PluginLoader loader = load(jar, "t.All$PGood", false).loader();
         URL url = loader.getResource("a text.txt");
