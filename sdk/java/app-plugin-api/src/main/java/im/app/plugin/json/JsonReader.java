@@ -7,11 +7,13 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** Reads one document. */
 final class JsonReader {
 
     private static final int MAX_DEPTH = 512;
+    private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
 
     private final String text;
     private int at;
@@ -192,7 +194,7 @@ final class JsonReader {
             whole &= ".eE".indexOf(text.charAt(at)) < 0;
         }
         String digits = text.substring(from, at);
-        if (!digits.matches("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?")) {
+        if (!NUMBER.matcher(digits).matches()) {
             at = from;
             throw wrong("there must be a value");
         }
