@@ -204,6 +204,11 @@ func TestStoredElsewhereMeanwhile(t *testing.T) {
 		var sent [2]store.Message
 		var elsewhere store.Message
 		err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			if w.DB.Engine() == store.PostgreSQL {
+				if err := storetest.Exec(ctx, tx, "LOCK TABLE message_key IN EXCLUSIVE MODE"); err != nil {
+					return err
+				}
+			}
 			for i, text := range []string{"one", "two"} {
 				c := creation(text)
 				group.Go(func() {

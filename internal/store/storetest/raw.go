@@ -4,6 +4,9 @@ package storetest
 
 import (
 	"context"
+	"database/sql/driver"
+
+	"github.com/jackc/pgx/v5"
 
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/sqldb"
@@ -30,7 +33,7 @@ func List[T any](ctx context.Context, r store.Reader, statement string) ([]T, er
 func Rows(ctx context.Context, r store.Reader, statement string) ([]map[string]any, error) {
 	var rows []map[string]any
 	err := sqldb.Query(ctx, r, sqldb.New(statement), func(row sqldb.Row) error {
-		columns, err := row.(interface{ Columns() ([]string, error) }).Columns()
+		columns, err := columnsOf(row)
 		if err != nil {
 			return err
 		}
@@ -43,10 +46,29 @@ func Rows(ctx context.Context, r store.Reader, statement string) ([]map[string]a
 		}
 		named := make(map[string]any, len(columns))
 		for i, column := range columns {
+			if v, ok := values[i].(driver.Valuer); ok { // A number of PostgreSQL.
+				if values[i], err = v.Value(); err != nil {
+					return err
+				}
+			}
 			named[column] = values[i]
 		}
 		rows = append(rows, named)
 		return nil
 	})
 	return rows, err
+}
+
+// columnsOf returns the names of the columns. The first statement of a transaction of PostgreSQL has
+// rows of pgx, others those of database/sql.
+func columnsOf(row sqldb.Row) ([]string, error) {
+	rows, ok := row.(pgx.Rows)
+	if !ok {
+		return row.(interface{ Columns() ([]string, error) }).Columns()
+	}
+	var names []string
+	for _, f := range rows.FieldDescriptions() {
+		names = append(names, f.Name)
+	}
+	return names, nil
 }
