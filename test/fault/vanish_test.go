@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,8 +36,8 @@ func TestMachineVanishes(t *testing.T) {
 		"app.store.url=" + m.database(db.URL()), "app.cluster.nats.url=" + m.reach("tcp", strings.TrimPrefix(nats.URL(), "nats://"), "nats://%s"),
 		"app.gateway.websocket.host=" + m.address, "app.gateway.tcp.host=" + m.address,
 	}, openClients...)
-	services := []*process{start(t, "service", "service-0", here...), startWith(t, m.runner, "service", "service-1", there...)}
-	gateways := []*process{start(t, "gateway", "gateway-0", here...), startWith(t, m.runner, "gateway", "gateway-1", there...)}
+	services := []*process{start(t, "service", "service-0", here...), startWith(t, m.command(binary), "service", "service-1", there...)}
+	gateways := []*process{start(t, "gateway", "gateway-0", here...), startWith(t, m.command(binary), "gateway", "gateway-1", there...)}
 	const senders = 6
 	createUsers(t, services[0], 2*senders+1)
 	status := func() string {
@@ -98,9 +99,12 @@ func newMachine(t *testing.T) *machine {
 // ip runs the program ip.
 func (m *machine) ip(args ...string) { m.run(append([]string{"ip"}, args...)) }
 
+// command returns the command line that runs a program on the machine.
+func (m *machine) command(program ...string) []string { return slices.Concat(m.runner, program) }
+
 // there runs the program ip on the machine.
 func (m *machine) there(args ...string) {
-	m.run(append(append(m.runner[:len(m.runner):len(m.runner)], "ip"), args...))
+	m.run(m.command(append([]string{"ip"}, args...)...))
 }
 
 func (m *machine) run(command []string) {
