@@ -5,12 +5,16 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"example.org/app/docs"
 	"example.org/app/internal/store/pgserver"
@@ -36,7 +40,7 @@ func StartBouncer(t testing.TB, server string, changes ...string) *Bouncer {
 	b.bouncer, err = pgserver.NewBouncer(func(folder string) (ini, users string) {
 		changes := append([]string{
 			"app = host=database-machine dbname=app", "* = host=" + to.Query().Get("host"),
-			"listen_addr = *", "listen_addr =\nunix_socket_dir = " + folder,
+			"listen_addr = *", "server_login_retry = 1\nlisten_addr =\nunix_socket_dir = " + folder,
 			"/etc/pgbouncer/", folder + "/",
 			`"app" "s3cret"`, `"` + to.User.Username() + `" "s3cret"`,
 		}, changes...)
@@ -108,6 +112,9 @@ func documented(t testing.TB, kind string) string {
 
 // URL returns the URL of a database through PgBouncer, which keeps no connection to it after the
 // test.
+//
+// The next test may get the same database. If the end of this one interrupted a login, PgBouncer
+// refuses connections to the database for a while, so URL waits until it accepts one.
 func (b *Bouncer) URL(t testing.TB, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -120,5 +127,22 @@ func (b *Bouncer) URL(t testing.TB, database string) string {
 	})
 	u.User = url.UserPassword(u.User.Username(), "s3cret")
 	u.RawQuery = url.Values{"host": {b.bouncer.Folder()}, "port": {pgserver.BouncerPort}}.Encode()
-	return u.String()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		err := reach(t.Context(), u.String())
+		if err == nil {
+			return u.String()
+		}
+		if time.Now().After(end) {
+			t.Fatalf("PgBouncer does not accept connections to %s: %v", name, err)
+		}
+	}
+}
+
+// reach runs a statement in a database.
+func reach(ctx context.Context, database string) error {
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	return errors.Join(conn.Ping(ctx), conn.Close(ctx))
 }
