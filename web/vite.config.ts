@@ -10,6 +10,8 @@ export default defineConfig({
   build: {
     outDir: process.env.CONSOLE_OUT ?? '../internal/console/dist',
     emptyOutDir: true,
+    // A release lists the bundled packages and their licences.
+    license: { fileName: 'licenses.json' },
     sourcemap: false,
     target: 'es2022',
     chunkSizeWarningLimit: 1000,

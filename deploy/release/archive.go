@@ -6,11 +6,13 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -97,4 +99,9 @@ func tarball(files []file, folder string, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// sortFiles sorts files into a reproducible order.
+func sortFiles(files []file) {
+	slices.SortFunc(files, func(x, y file) int { return cmp.Compare(x.name, y.name) })
 }

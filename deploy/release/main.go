@@ -110,7 +110,7 @@ func (r release) build(ctx context.Context, chosen []target) error {
 		if err != nil {
 			return err
 		}
-		if err := r.pack(t, binary); err != nil {
+		if err := r.pack(ctx, t, binary); err != nil {
 			return fmt.Errorf("pack %s: %w", t, err)
 		}
 		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
@@ -179,16 +179,21 @@ func (r release) linkerFlags() string {
 }
 
 // pack writes the archive and packages of one binary.
-func (r release) pack(t target, binary string) error {
+func (r release) pack(ctx context.Context, t target, binary string) error {
+	parts, err := r.parts(ctx, binary)
+	if err != nil {
+		return err
+	}
 	files, err := r.files(t, binary)
 	if err != nil {
 		return err
 	}
+	files = append(files, file{licencesFile, 0o644, r.licences(parts)})
 	base := fmt.Sprintf("app_%s_%s_%s", r.number(), t.os, t.arch)
 	if err := r.writeArchive(t, base, files); err != nil {
 		return err
 	}
-	if err := r.writeSBOM(base, binary); err != nil {
+	if err := r.writeSBOM(base, parts); err != nil {
 		return err
 	}
 	if t.os != "linux" {
@@ -198,6 +203,8 @@ func (r release) pack(t target, binary string) error {
 	if err != nil {
 		return err
 	}
+	contents = append(contents, file{"usr/share/doc/app/" + licencesFile, 0o644, r.licences(parts)})
+	sortFiles(contents)
 	return errors.Join(r.writeDeb(t, contents), r.writeRPM(t, contents))
 }
 

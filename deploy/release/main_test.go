@@ -52,7 +52,7 @@ func TestBaseline(t *testing.T) {
 func TestPack(t *testing.T) {
 	r, binary := newRelease(t)
 	for _, target := range []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}} {
-		if err := r.pack(target, binary); err != nil {
+		if err := r.pack(t.Context(), target, binary); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSameSourcesSameBytes(t *testing.T) {
 	var runs [2]string
 	for i := range runs {
 		r, binary := newRelease(t)
-		if err := r.pack(target{"linux", "amd64"}, binary); err != nil {
+		if err := r.pack(t.Context(), target{"linux", "amd64"}, binary); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.checksums(); err != nil {
@@ -114,7 +114,7 @@ func TestSameSourcesSameBytes(t *testing.T) {
 
 func TestArchive(t *testing.T) {
 	r, binary := newRelease(t)
-	if err := r.pack(target{"darwin", "arm64"}, binary); err != nil {
+	if err := r.pack(t.Context(), target{"darwin", "arm64"}, binary); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(r.out, "app_1.2.3-rc.1_darwin_arm64.tar.gz"))
@@ -138,7 +138,7 @@ func TestArchive(t *testing.T) {
 		modes[h.Name] = h.Mode
 	}
 	folder := "app_1.2.3-rc.1_darwin_arm64/"
-	for name, mode := range map[string]int64{"app": 0o755, "LICENSE": 0o644, "README.md": 0o644, "docs/deployment.md": 0o644, "examples/chat/index.html": 0o644, "docs/": 0o755} {
+	for name, mode := range map[string]int64{"app": 0o755, "LICENSE": 0o644, licencesFile: 0o644, "README.md": 0o644, "docs/deployment.md": 0o644, "examples/chat/index.html": 0o644, "docs/": 0o755} {
 		if modes[folder+name] != mode {
 			t.Errorf("%s has the mode %o", name, modes[folder+name])
 		}
@@ -147,7 +147,7 @@ func TestArchive(t *testing.T) {
 
 func TestZip(t *testing.T) {
 	r, binary := newRelease(t)
-	if err := r.pack(target{"windows", "arm64"}, binary); err != nil {
+	if err := r.pack(t.Context(), target{"windows", "arm64"}, binary); err != nil {
 		t.Fatal(err)
 	}
 	archive, err := zip.OpenReader(filepath.Join(r.out, "app_1.2.3-rc.1_windows_arm64.zip"))
@@ -177,7 +177,7 @@ func TestDeb(t *testing.T) {
 		need.Skip(t, "dpkg-deb", err)
 	}
 	r, binary := newRelease(t)
-	if err := r.pack(target{"linux", "amd64"}, binary); err != nil {
+	if err := r.pack(t.Context(), target{"linux", "amd64"}, binary); err != nil {
 		t.Fatal(err)
 	}
 	deb := filepath.Join(r.out, "app_1.2.3~rc.1_amd64.deb")
@@ -201,20 +201,25 @@ func TestDeb(t *testing.T) {
 	if original, err := os.ReadFile(binary); err != nil || !bytes.Equal(original, installed) {
 		t.Errorf("the binary in the package differs (%v)", err)
 	}
-	for _, name := range []string{"usr/lib/systemd/system/app@.service", "usr/share/doc/app/copyright", "etc/app", "DEBIAN/postinst"} {
+	for _, name := range []string{"usr/lib/systemd/system/app@.service", "usr/share/doc/app/copyright", "usr/share/doc/app/" + licencesFile, "etc/app", "DEBIAN/postinst"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestSBOM(t *testing.T) {
+// TestParts compares the SBOM and the licences with software that is certainly in the release.
+func TestParts(t *testing.T) {
 	r, _ := newRelease(t)
 	binary, err := os.Executable() // It contains modules.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.writeSBOM("x", binary); err != nil {
+	parts, err := r.parts(t.Context(), binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.writeSBOM("x", parts); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(r.out, "x.cdx.json"))
@@ -228,10 +233,24 @@ func TestSBOM(t *testing.T) {
 	if list.Format != "CycloneDX" || list.Metadata.Component.Version != "1.2.3-rc.1" {
 		t.Errorf("the list begins with %+v", list.Metadata)
 	}
-	if !slices.ContainsFunc(list.Components, func(c component) bool {
-		return c.Name == "github.com/google/rpmpack" && strings.HasPrefix(c.PURL, "pkg:golang/")
-	}) {
-		t.Errorf("the list lacks a library of this program: %v", list.Components)
+	licences := string(r.licences(parts))
+	want := map[string]string{
+		"pkg:golang/std@": "The Go Authors", "pkg:golang/github.com/google/rpmpack@": "Apache License",
+		"pkg:npm/react@": "Meta Platforms", "pkg:npm/%40codemirror/view@": "Marijn Haverbeke", "pkg:npm/acorn@": "Permission is hereby granted",
+	}
+	if r.checkJars() == nil {
+		want["pkg:maven/org.ow2.asm/asm@"] = "INRIA"
+		want["pkg:maven/com.google.protobuf/protobuf-java@"] = "Google Inc."
+	}
+	for url, text := range want {
+		n := slices.IndexFunc(parts, func(p part) bool { return strings.HasPrefix(p.PURL, url) })
+		if n < 0 || !slices.Contains(list.Components, parts[n].component) {
+			t.Errorf("the SBOM lacks %s: %v", url, list.Components)
+			continue
+		}
+		if p := parts[n]; !strings.Contains(p.licence, text) || !strings.Contains(licences, p.Name+" "+p.Version+"\n") || !strings.Contains(licences, strings.TrimSpace(p.licence)) {
+			t.Errorf("the licence of %s is %q, or not among the licences", url, p.licence)
+		}
 	}
 }
 

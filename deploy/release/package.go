@@ -55,7 +55,6 @@ func (r release) packageContents(binary string) ([]file, error) {
 		}
 		files = append(files, file{to, 0o644, data})
 	}
-	sortFiles(files)
 	return files, nil
 }
 

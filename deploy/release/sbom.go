@@ -3,16 +3,9 @@
 package main
 
 import (
-	"archive/zip"
-	"bufio"
-	"cmp"
-	"debug/buildinfo"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -37,76 +30,18 @@ type (
 	}
 )
 
-// writeSBOM lists the modules in a binary, from its build information, and the libraries in its
-// jars.
-func (r release) writeSBOM(base, binary string) error {
-	info, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return fmt.Errorf("read what %s was built from: %w", binary, err)
-	}
+// writeSBOM lists the third-party software of a release.
+func (r release) writeSBOM(base string, parts []part) error {
 	list := bom{
 		Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
-		Metadata:   metadata{r.time.UTC().Format(time.RFC3339), component{Type: "application", Name: "app", Version: r.number()}},
-		Components: []component{{"library", "std", strings.TrimPrefix(info.GoVersion, "go"), "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}},
+		Metadata: metadata{r.time.UTC().Format(time.RFC3339), component{Type: "application", Name: "app", Version: r.number()}},
 	}
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		list.Components = append(list.Components, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version})
+	for _, p := range parts {
+		list.Components = append(list.Components, p.component)
 	}
-	jars, err := filepath.Glob(filepath.Join(r.root, jarFolder, "*.jar"))
-	if err != nil {
-		return err
-	}
-	for _, jar := range jars {
-		libraries, err := mavenLibraries(jar)
-		if err != nil {
-			return err
-		}
-		list.Components = append(list.Components, libraries...)
-	}
-	slices.SortFunc(list.Components, func(x, y component) int { return cmp.Compare(x.PURL, y.PURL) })
-	list.Components = slices.Compact(list.Components)
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.out, base+".cdx.json"), append(data, '\n'), 0o644)
-}
-
-// mavenLibraries returns the Maven artifacts in a jar.
-func mavenLibraries(jar string) ([]component, error) {
-	archive, err := zip.OpenReader(jar)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", jar, err)
-	}
-	defer archive.Close()
-	var found []component
-	for _, f := range archive.File {
-		if !strings.HasPrefix(f.Name, "META-INF/maven/") || !strings.HasSuffix(f.Name, "/pom.properties") {
-			continue
-		}
-		r, err := f.Open()
-		if err != nil {
-			return nil, err
-		}
-		properties := map[string]string{}
-		for lines := bufio.NewScanner(r); lines.Scan(); {
-			if key, value, ok := strings.Cut(lines.Text(), "="); ok {
-				properties[strings.TrimSpace(key)] = strings.TrimSpace(value)
-			}
-		}
-		if err := r.Close(); err != nil {
-			return nil, err
-		}
-		group, artifact, version := properties["groupId"], properties["artifactId"], properties["version"]
-		found = append(found, component{"library", group + ":" + artifact, version, "pkg:maven/" + group + "/" + artifact + "@" + version})
-	}
-	return found, nil
-}
-
-// sortFiles sorts files into a reproducible order.
-func sortFiles(files []file) {
-	slices.SortFunc(files, func(x, y file) int { return cmp.Compare(x.name, y.name) })
 }
