@@ -9,7 +9,9 @@ import (
 )
 
 // pendingSendsTimeout is how long the response to a request waits until its notifications are sent.
-var pendingSendsTimeout = 250 * time.Millisecond
+// Sending does not wait for a gateway unless all slots for deliveries to it are taken, so it takes
+// long only on a loaded machine.
+var pendingSendsTimeout = outletPatience
 
 // pendingSends waits until the notifications of a request are sent to the gateways. The response is
 // sent after them, on the same connection: if the service is killed then, recipients have been

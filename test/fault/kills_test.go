@@ -196,6 +196,11 @@ func (k *killing) end() {
 	})
 	told := unknown
 	if len(k.listeners) > 0 {
+		defer func() {
+			if k.t.Failed() {
+				k.t.Logf("undelivered: %q", k.history.undelivered())
+			}
+		}()
 		eventually(k.t, "everybody got everything or was told to connect again", func() bool {
 			for _, l := range k.listeners {
 				l.note()
