@@ -24,7 +24,8 @@ import (
 //go:embed java kotlin gradle
 var javaTemplates embed.FS
 
-// protobufVersion is the version of the protobuf runtime of the host, which plugins compile against.
+// protobufVersion is the version of the protobuf runtime of the host, which plugins compile
+// against.
 const protobufVersion = "4.36.2"
 
 // jspecifyVersion is the version of the nullness annotations in the API.
@@ -48,7 +49,8 @@ const kotlinVersion = "2.2.21"
 
 // A dialect is a JVM language of new plugins.
 type dialect struct {
-	// folder contains the sources, both in the templates and in the project; ext is their extension.
+	// folder contains the sources, both in the templates and in the project; ext is their
+	// extension.
 	folder, ext string
 }
 

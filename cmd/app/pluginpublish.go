@@ -141,7 +141,8 @@ func (p publisher) publish(ctx context.Context, c pluginPublishCommand, name str
 	return p.follow(ctx, uploaded)
 }
 
-// shadow starts a rollout that runs a version on all nodes with copies of the active version's calls.
+// shadow starts a rollout that runs a version on all nodes with copies of the active version's
+// calls.
 func (p publisher) shadow(ctx context.Context, version publishedPlugin) error {
 	body, err := json.Marshal(map[string]any{"pluginId": version.ID, "number": version.Number, "shadow": true})
 	if err != nil {
@@ -240,7 +241,8 @@ func (n clusterNode) pending(want publishedPlugin) bool {
 	return n.Digest != want.Digest
 }
 
-// show prints the nodes whose states changed and returns those that lack the version, or are not in its state.
+// show prints the nodes whose states changed and returns those that lack the version, or are not in
+// its state.
 func (p publisher) show(nodes []clusterNode, want publishedPlugin, status string, shown map[string]string) (missing []string) {
 	for _, n := range nodes {
 		state := n.State

@@ -141,7 +141,8 @@ func upgradeJava(dir string, p apiVersion, text []byte) error {
 	return nil
 }
 
-// migrateSources names the classes of the API in the sources of a project where they are, and returns the files that changed.
+// migrateSources names the classes of the API in the sources of a project where they are, and
+// returns the files that changed.
 func migrateSources(dir string) (changed []string, err error) {
 	jar, err := java.Jar(java.APIJar)
 	if err != nil {

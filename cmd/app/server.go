@@ -87,7 +87,8 @@ func (s roleFlags) serve(roles []role.Role) error {
 // takes as long as most of the start.
 const warnAfter = time.Second
 
-// serve runs a server until a signal. A second signal ends the process at once. o.Ready must be set.
+// serve runs a server until a signal. A second signal ends the process at once. o.Ready must be
+// set.
 func serve(o app.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

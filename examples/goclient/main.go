@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command goclient is a chat of one user with another in the terminal: what is typed is sent, what arrives is printed.
+// Command goclient is a chat of one user with another in the terminal: what is typed is sent, what
+// arrives is printed.
 //
 //	go run ./examples/goclient -user 1 -password 123 -to 2
 //
-// Package wire is generated from proto/ by scripts/generate-wire. A client in another module generates its own with
-// protoc or buf; docs/protocol.md describes what is used here.
+// Package wire is generated from proto/ by scripts/generate-wire. A client in another module
+// generates its own with protoc or buf; docs/protocol.md describes what is used here.
 package main
 
 import (

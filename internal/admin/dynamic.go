@@ -53,7 +53,8 @@ type Caller struct {
 // noInput is the input of operations that read theirs themselves.
 var noInput = &input{}
 
-// HandleDynamic completes the declaration of an operation that is added while the server runs. It has to be Privileged.
+// HandleDynamic completes the declaration of an operation that is added while the server runs. It
+// has to be Privileged.
 func HandleDynamic(op Operation, d Dynamic) *Operation {
 	op.dynamic, op.input = &d, func() *input { return noInput }
 	return &op

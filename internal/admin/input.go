@@ -80,8 +80,8 @@ func newInput(reg huma.Registry, t reflect.Type) *input {
 	return in
 }
 
-// inline is the query tag of a field whose own fields are parameters. Unlike an embedded field it can have the type of a
-// type parameter.
+// inline is the query tag of a field whose own fields are parameters. Unlike an embedded field it
+// can have the type of a type parameter.
 const inline = ",inline"
 
 // addFields adds the fields of a struct at an index of the input.

@@ -37,7 +37,8 @@ type Operation struct {
 	Summary     string // one short line
 	Description string
 	Deprecated  bool
-	// Records replaces {records} in the descriptions of parameters, for input types that several resources share.
+	// Records replaces {records} in the descriptions of parameters, for input types that several
+	// resources share.
 	Records string
 
 	Access     Access
@@ -61,8 +62,8 @@ type Operation struct {
 	EmptyIsOK bool
 
 	inType, outType reflect.Type
-	// input returns the compiled input type. It is compiled when it is first asked for: that of all operations would
-	// take a tenth of the start of the server.
+	// input returns the compiled input type. It is compiled when it is first asked for: that of all
+	// operations would take a tenth of the start of the server.
 	input   func() *input
 	run     func(ctx context.Context, in any) (any, error)
 	dynamic *Dynamic // of operations that are added while the server runs
@@ -110,8 +111,8 @@ func (op *Operation) check() {
 	}
 }
 
-// compile compiles the input type and panics if it breaks a rule of the interface. It runs before the first request, and when the
-// document is built.
+// compile compiles the input type and panics if it breaks a rule of the interface. It runs before
+// the first request, and when the document is built.
 func (op *Operation) compile() *input {
 	in := inputOf(op.inType)
 	body := in.body != nil || in.formIndex != nil

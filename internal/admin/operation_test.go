@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestInputIsCompiledLate proves that a start does not compile the inputs of operations that nobody asks for, and that a
-// wrong one is found with the document.
+// TestInputIsCompiledLate proves that a start does not compile the inputs of operations that nobody
+// asks for, and that a wrong one is found with the document.
 func TestInputIsCompiledLate(t *testing.T) {
 	a := New(Options{}, Handle(Operation{ID: "deleteAll", Method: http.MethodDelete, Path: "/all", Tag: "thing", Summary: "Delete", Access: Public},
 		func(context.Context, *NoInput) (Done, error) { return Done{}, nil }))

@@ -93,7 +93,8 @@ func Run(ctx context.Context, opts Options) (err error) {
 	return errors.Join(err, p.stop())
 }
 
-// releaseAfter is how long the start of the server is left alone: whoever waited for it uses the pages that would be released.
+// releaseAfter is how long the start of the server is left alone: whoever waited for it uses the
+// pages that would be released.
 const releaseAfter = 500 * time.Millisecond
 
 // release gives the pages back that only the start of the server needed.

@@ -19,7 +19,8 @@ import (
 	chat "example.org/app/test/client"
 )
 
-// TestClients logs in users that an administrator has created, over each transport, and stops the server under them.
+// TestClients logs in users that an administrator has created, over each transport, and stops the
+// server under them.
 func TestClients(t *testing.T) {
 	a := apptest.Start(t, role.All)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(role.Service)+"/users", strings.NewReader(`{"id":5,"password":"secret"}`))
@@ -62,7 +63,8 @@ func TestClients(t *testing.T) {
 	<-a.Done
 }
 
-// TestEncryptedClients has both transports encrypted with the certificate and the key of one PKCS #12 file.
+// TestEncryptedClients has both transports encrypted with the certificate and the key of one PKCS
+// #12 file.
 func TestEncryptedClients(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()

@@ -31,16 +31,16 @@ type memory struct {
 	settled   uint64 // allocated at the last collection after work
 }
 
-// MakeRoom lets garbage gather while the process starts, as look does afterwards: a heap that grows from nothing would be collected
-// again and again.
+// MakeRoom lets garbage gather while the process starts, as look does afterwards: a heap that grows
+// from nothing would be collected again and again.
 func MakeRoom() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent(0))
 	}
 }
 
-// look gives a small heap room while there is work, and gives memory back to the system after it. A large heap has room by
-// itself, and an operator who sets GOGC knows better.
+// look gives a small heap room while there is work, and gives memory back to the system after it. A
+// large heap has room by itself, and an operator who sets GOGC knows better.
 func (m *memory) look() {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

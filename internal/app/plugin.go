@@ -202,7 +202,8 @@ func functionsOf(roles []role.Role) (functions []plugin.Operation, owners map[st
 	return functions, owners
 }
 
-// PluginOperations are the operations of the admin interface that plugins may call on servers with both roles.
+// PluginOperations are the operations of the admin interface that plugins may call on servers with
+// both roles.
 func PluginOperations() []plugin.Operation {
 	functions, _ := functionsOf(role.All)
 	return functions

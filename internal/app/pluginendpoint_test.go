@@ -66,8 +66,8 @@ export default class extends AppPlugin {
 
 const endpointPath = "/plugins/endpoints/end%20points"
 
-// An endpointUpload uploads a version of the plugin with endpoints, which may replace another one, and checks a part of the
-// answer.
+// An endpointUpload uploads a version of the plugin with endpoints, which may replace another one,
+// and checks a part of the answer.
 type endpointUpload func(version int, replace bool, part string)
 
 // endpointServer starts a server for plugins with endpoints.
@@ -252,7 +252,8 @@ func testFaultsOfEndpoints(t *testing.T, s *apptest.Server) {
 	}
 }
 
-// endpointDocument returns the version of the OpenAPI document of the service, and checks that it has a part.
+// endpointDocument returns the version of the OpenAPI document of the service, and checks that it
+// has a part.
 func endpointDocument(t *testing.T, s *apptest.Server, part string) string {
 	t.Helper()
 	resp := fetch(t.Context(), t, s, "/openapi/docs")

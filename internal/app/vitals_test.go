@@ -69,7 +69,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	if got := released(); got > used+leastFreed {
 		t.Errorf("%d bytes were given back while there was work", got-used)
 	}
-	// A collection in the middle of the work may have counted the garbage as reachable: the next one counts anew.
+	// A collection in the middle of the work may have counted the garbage as reachable: the next
+	// one counts anew.
 	for until := time.Now().Add(time.Minute); released() < used+24<<20; runtime.GC() {
 		if time.Now().After(until) {
 			t.Fatalf("%d bytes are given back, before the work %d were", released(), used)

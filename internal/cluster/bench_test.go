@@ -23,8 +23,8 @@ type payload struct {
 
 var echo = cluster.Endpoint[payload, payload]{Name: "bench.echo", Role: role.Service}
 
-// BenchmarkCall measures calls with a small payload: within a process, over an embedded server without sockets, and
-// over a server in a process of its own.
+// BenchmarkCall measures calls with a small payload: within a process, over an embedded server
+// without sockets, and over a server in a process of its own.
 func BenchmarkCall(b *testing.B) {
 	for _, fabric := range []struct {
 		name string

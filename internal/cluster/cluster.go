@@ -65,12 +65,14 @@ type Options struct {
 	// ClusterID separates clusters that share a NATS server: letters, digits, "_" and "-", at most
 	// 64.
 	ClusterID string
-	// URL is that of an external NATS server or cluster: nats://host:port or tls://host:port, several separated by
-	// commas. Credentials in it are never logged. Empty means a server embedded in this process.
+	// URL is that of an external NATS server or cluster: nats://host:port or tls://host:port,
+	// several separated by commas. Credentials in it are never logged. Empty means a server
+	// embedded in this process.
 	URL string
 	// Server is a NATS server in this process that the caller owns. It excludes URL and Listen.
 	Server nats.InProcessConnProvider
-	// Listen is "host:port" on which the embedded server accepts other nodes. It requires Token or TLS with a CA.
+	// Listen is "host:port" on which the embedded server accepts other nodes. It requires Token or
+	// TLS with a CA.
 	Listen string
 	// Token is the secret with which nodes authenticate to each other's embedded servers and to the
 	// server of URL.
@@ -150,8 +152,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// A Cluster is the connection of this process to the others. The nodes of the process, usually one, share it. It is
-// safe for concurrent use.
+// A Cluster is the connection of this process to the others. The nodes of the process, usually one,
+// share it. It is safe for concurrent use.
 type Cluster struct {
 	options Options
 	logger  *slog.Logger
@@ -354,7 +356,8 @@ func (c *Cluster) Exclusive() bool { return c.exclusive }
 // ID returns the id of the cluster.
 func (c *Cluster) ID() string { return c.options.ClusterID }
 
-// JetStream returns the engine behind the member records, for packages below this one that keep a bucket of their own.
+// JetStream returns the engine behind the member records, for packages below this one that keep a
+// bucket of their own.
 func (c *Cluster) JetStream() jetstream.JetStream { return c.js }
 
 // Replicas returns the number of copies that a NATS cluster keeps of a bucket.

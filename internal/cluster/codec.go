@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Codec turns the values of an endpoint into bytes and back. The values are pointers. It is safe for concurrent use.
+// A Codec turns the values of an endpoint into bytes and back. The values are pointers. It is safe
+// for concurrent use.
 type Codec interface {
 	Marshal(value any) ([]byte, error)
 	Unmarshal(data []byte, value any) error

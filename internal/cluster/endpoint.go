@@ -38,7 +38,8 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 // Requests and responses are read only: after handing one over, neither side may modify it. Within
 // one process both sides share the value without a copy.
 type Endpoint[Req, Resp any] struct {
-	// Name is unique among the endpoints of a role: words of letters, digits, "_" and "-" with dots between them.
+	// Name is unique among the endpoints of a role: words of letters, digits, "_" and "-" with dots
+	// between them.
 	Name string
 	// Role is the role whose nodes handle the call. Empty means that calls go only to named nodes,
 	// of any role.
@@ -154,8 +155,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 	// lost are the nodes that stopped answering.
 	var lost []*breaker
 	var last error
-	// sent is true if a node may have carried the request out, cut if the response of such a node was
-	// lost.
+	// sent is true if a node may have carried the request out, cut if the response of such a node
+	// was lost.
 	sent, cut := false, false
 	for paused, again := false, false; ; {
 		p := c.routes.pick(e.Role, route.Key, tried)

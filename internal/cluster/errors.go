@@ -23,7 +23,8 @@ var (
 	// ErrBusy means that the node runs its maximum number of handlers. The request was not carried
 	// out.
 	ErrBusy = errors.New("the node is busy")
-	// ErrTooLarge means that a request, response or message exceeds Options.MaxPayload. A *SizeError has the numbers.
+	// ErrTooLarge means that a request, response or message exceeds Options.MaxPayload. A
+	// *SizeError has the numbers.
 	ErrTooLarge = errors.New("payload too large")
 	// ErrProtocol means that the protocols of the nodes are incompatible. A *ProtocolError has the
 	// versions.

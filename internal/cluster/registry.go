@@ -98,8 +98,8 @@ func (d *directory) UpdateMember(ctx context.Context, id string, change MemberCh
 	return unavailable(fmt.Errorf("update member %q: %w", id, errConflict))
 }
 
-// RemoveMembers deletes the records of the nodes and returns how many there were. A live node registers again at
-// once.
+// RemoveMembers deletes the records of the nodes and returns how many there were. A live node
+// registers again at once.
 func (d *directory) RemoveMembers(ctx context.Context, ids []string) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestConferenceProperties pins the properties of meetings: their names, their defaults, and that all of them but the time
-// of the clean-up may change while the server runs.
+// TestConferenceProperties pins the properties of meetings: their names, their defaults, and that
+// all of them but the time of the clean-up may change while the server runs.
 func TestConferenceProperties(t *testing.T) {
 	want := strings.Fields(`
 		id.type=DIGIT_9

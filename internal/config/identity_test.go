@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIdentityProperties pins name, type, default and flags of the properties of logins. M is mutable, G global,
-// S sensitive, H hidden.
+// TestIdentityProperties pins name, type, default and flags of the properties of logins. M is
+// mutable, G global, S sensitive, H hidden.
 func TestIdentityProperties(t *testing.T) {
 	want := []string{
 		"enabled boolean true MG",
@@ -131,7 +131,8 @@ func TestIdentityRules(t *testing.T) {
 	}
 }
 
-// TestIdentityIsRead reads the properties as they stand in a file, where an expectation replaces the default one.
+// TestIdentityIsRead reads the properties as they stand in a file, where an expectation replaces
+// the default one.
 func TestIdentityIsRead(t *testing.T) {
 	c := Default()
 	err := c.Merge(map[string]any{"gateway": map[string]any{"session": map[string]any{"identityAccessManagement": map[string]any{

@@ -13,8 +13,8 @@ type GatewaySession struct {
 	IdentityAccessManagement                 IdentityAccessManagement `doc:"The authentication and authorisation of clients."`
 }
 
-// ToldHeartbeatInterval returns how often, in seconds, a client is asked to send a heartbeat, or 0. It leaves a client time to
-// miss two of them before its session is closed.
+// ToldHeartbeatInterval returns how often, in seconds, a client is asked to send a heartbeat, or 0.
+// It leaves a client time to miss two of them before its session is closed.
 func (s GatewaySession) ToldHeartbeatInterval() int32 {
 	if s.CloseIdleSessionAfterSeconds == 0 || s.ClientHeartbeatIntervalSeconds == 0 {
 		return s.ClientHeartbeatIntervalSeconds

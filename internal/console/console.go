@@ -40,7 +40,8 @@ type Options struct {
 	Node func(id string) (Node, bool)
 	// Documents return the OpenAPI documents by role. They are called on demand.
 	Documents map[string]func() []byte
-	// Protocol returns the client protocol as a serialized FileDescriptorSet. It is called for each request.
+	// Protocol returns the client protocol as a serialized FileDescriptorSet. It is called for each
+	// request.
 	Protocol func() []byte
 	// Typings are the TypeScript declarations for plugins by file name.
 	Typings map[string][]byte

@@ -63,7 +63,8 @@ type span struct {
 	soft, hard int64
 }
 
-// New returns a generator for node, which must be between 0 and MaxNode and belong to no other running generator.
+// New returns a generator for node, which must be between 0 and MaxNode and belong to no other
+// running generator.
 func New(node int) (*Generator, error) {
 	return NewWithClock(node, time.Now)
 }

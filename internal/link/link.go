@@ -129,7 +129,8 @@ type Delivered struct {
 // Disconnect calls a gateway to close sessions. It goes to a named node.
 var Disconnect = cluster.Endpoint[Disconnection, Disconnected]{Name: "session.disconnect"}
 
-// A Disconnection selects sessions: those of the users, those with the ids and those from the addresses.
+// A Disconnection selects sessions: those of the users, those with the ids and those from the
+// addresses.
 type Disconnection struct {
 	UserIDs []int64 `json:"userIds,omitempty"`
 	// Devices restricts UserIDs to these device types; empty means all.

@@ -25,8 +25,8 @@ type Folder struct{ dir string }
 // OpenFolder returns the folder dir, which need not exist yet.
 func OpenFolder(dir string) *Folder { return &Folder{dir} }
 
-// Names returns the names, sorted, of the regular files directly in the folder, including symbolic links to regular
-// files inside it. A missing folder has none.
+// Names returns the names, sorted, of the regular files directly in the folder, including symbolic
+// links to regular files inside it. A missing folder has none.
 func (f *Folder) Names() ([]string, error) {
 	if f.dir == "" {
 		return nil, nil

@@ -172,7 +172,8 @@ func (s *spool) drain() {
 	}
 }
 
-// pieceLen returns the length of the next whole records: as many as fit flushSize, but at least one.
+// pieceLen returns the length of the next whole records: as many as fit flushSize, but at least
+// one.
 func pieceLen(records []byte) int {
 	if len(records) <= flushSize {
 		return len(records)

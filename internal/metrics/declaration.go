@@ -44,8 +44,8 @@ type Declaration struct {
 	BaseUnit string
 	// Tags are the keys of every series of the metric, in the order of the arguments of With.
 	Tags []string
-	// Buckets are the upper bounds of the exposed histogram. Timers have default bounds; a distribution summary
-	// without bounds exposes count and sum only.
+	// Buckets are the upper bounds of the exposed histogram. Timers have default bounds; a
+	// distribution summary without bounds exposes count and sum only.
 	Buckets []float64
 }
 

@@ -101,8 +101,8 @@ func orUnknown(s string) string {
 	return s
 }
 
-// Names returns the dotted names of all declared metrics in ascending order, including those that have no series
-// yet.
+// Names returns the dotted names of all declared metrics in ascending order, including those that
+// have no series yet.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

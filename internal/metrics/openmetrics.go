@@ -44,7 +44,8 @@ func (r *Registry) WritePrometheus(w io.Writer, names []string) error {
 	return nil
 }
 
-// spells reports whether name is a spelling of the family: its name or the name of one of its samples.
+// spells reports whether name is a spelling of the family: its name or the name of one of its
+// samples.
 func spells(name string, mf *dto.MetricFamily) bool {
 	family := mf.GetName()
 	switch mf.GetType() {

@@ -142,7 +142,8 @@ func (r *Registry) RegisterReadings(prefix string, readings []Reading, read func
 	})
 }
 
-// RegisterStore publishes the statistics of the data store as store.* metrics; see RegisterReadings.
+// RegisterStore publishes the statistics of the data store as store.* metrics; see
+// RegisterReadings.
 func (r *Registry) RegisterStore(readings []Reading, read func() map[string]float64) {
 	r.RegisterReadings("store", readings, read)
 }

@@ -252,7 +252,8 @@ func (cs *Calls) tellOne(ctx context.Context, b *member, method *Method, bounds 
 // errBusy means that a call was dropped.
 var errBusy = errors.New("too many calls are waiting; this one was dropped")
 
-// markStopping records the methods that have extensions: once those have stopped, calls of the methods are refused.
+// markStopping records the methods that have extensions: once those have stopped, calls of the
+// methods are refused.
 func (cs *Calls) markStopping() {
 	refusing := make(map[*Method]bool)
 	for point, members := range *cs.table.Load() {

@@ -4,7 +4,8 @@ package plugin
 
 import _ "embed"
 
-// Declarations is the text of types.go: the comments in it are the documentation that authors of plugins get.
+// Declarations is the text of types.go: the comments in it are the documentation that authors of
+// plugins get.
 //
 //go:embed types.go
 var Declarations string

@@ -101,7 +101,8 @@ func outbox(t *testing.T, db *store.DB) (events, consumers int64) {
 	return events, consumers
 }
 
-// TestEventsComeAtLeastOnce lets a plugin fail, its process go away before it has got anything, and another one go on.
+// TestEventsComeAtLeastOnce lets a plugin fail, its process go away before it has got anything, and
+// another one go on.
 func TestEventsComeAtLeastOnce(t *testing.T) {
 	need.Time(t)
 	for engine, open := range map[string]func(testing.TB) *store.DB{"SQLite": storetest.SQLite, "PostgreSQL": storetest.PostgreSQL} {
@@ -195,8 +196,9 @@ func TestEventsComeAfterTheCommit(t *testing.T) {
 	}
 }
 
-// TestEventsOfSeveralNodes lets three nodes change things at once and one of them bring the events to a plugin that all have.
-// The node that does so stops after a call and before it has noted that, so that another one begins with the same events.
+// TestEventsOfSeveralNodes lets three nodes change things at once and one of them bring the events
+// to a plugin that all have. The node that does so stops after a call and before it has noted that,
+// so that another one begins with the same events.
 func TestEventsOfSeveralNodes(t *testing.T) {
 	url := storetest.MigratedURL(t)
 	var mu sync.Mutex

@@ -25,7 +25,8 @@ func (w *world) greedy() (*Plugin, *usage) {
 	})}}), used
 }
 
-// TestMemoryLimit slows a plugin down that holds too much, then refuses its calls, then takes it out of service.
+// TestMemoryLimit slows a plugin down that holds too much, then refuses its calls, then takes it
+// out of service.
 func TestMemoryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -76,8 +77,8 @@ func TestMemoryLimit(t *testing.T) {
 	})
 }
 
-// TestCPULimit slows a plugin down that computes too much, refuses its calls, lets it go on when that helped, and takes it out
-// of service when it does that repeatedly.
+// TestCPULimit slows a plugin down that computes too much, refuses its calls, lets it go on when
+// that helped, and takes it out of service when it does that repeatedly.
 func TestCPULimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -106,8 +107,8 @@ func TestCPULimit(t *testing.T) {
 	})
 }
 
-// TestRefusedPluginIsCalledAgain proves that a plugin is judged by what it does while its calls are refused, not by what it did
-// before, however much that was.
+// TestRefusedPluginIsCalledAgain proves that a plugin is judged by what it does while its calls are
+// refused, not by what it did before, however much that was.
 func TestRefusedPluginIsCalledAgain(t *testing.T) {
 	limits := config.PluginLimits{CPUShare: 10}
 	now, cpu := time.Now(), time.Duration(0)

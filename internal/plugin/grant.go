@@ -261,7 +261,8 @@ func hostName(host string) (string, error) {
 	return name, nil
 }
 
-// isLabel reports whether a text is one part of a name. An underscore is not allowed in host names, but some have it.
+// isLabel reports whether a text is one part of a name. An underscore is not allowed in host names,
+// but some have it.
 func isLabel(l string) bool {
 	return len(l) >= 1 && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
 		strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""

@@ -43,7 +43,8 @@ func newLife(state State, end *outcome, ran *[]Hook) *life {
 	}
 }
 
-// TestEveryTransition goes through every state, hook and outcome. The table is the contract, in full.
+// TestEveryTransition goes through every state, hook and outcome. The table is the contract, in
+// full.
 func TestEveryTransition(t *testing.T) {
 	type triple struct {
 		state State
@@ -110,7 +111,8 @@ func TestEveryTransition(t *testing.T) {
 	}
 }
 
-// TestHooksQueue proves that hooks run one after another, in order, and are judged when their turn comes.
+// TestHooksQueue proves that hooks run one after another, in order, and are judged when their turn
+// comes.
 func TestHooksQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int32
@@ -142,7 +144,8 @@ func TestHooksQueue(t *testing.T) {
 	})
 }
 
-// TestImpatience proves that whoever asks may go away: before its turn that takes the hook back, later it does not.
+// TestImpatience proves that whoever asks may go away: before its turn that takes the hook back,
+// later it does not.
 func TestImpatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran []Hook

@@ -13,7 +13,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// TestLines bounds the lines of each second, and says once in it that lines are missing, and later how many.
+// TestLines bounds the lines of each second, and says once in it that lines are missing, and later
+// how many.
 func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -162,7 +162,8 @@ func TestCallTimeout(t *testing.T) {
 	})
 }
 
-// TestQuarantineByHost proves that calls of extensions that their host cannot run fail, until somebody resumes them.
+// TestQuarantineByHost proves that calls of extensions that their host cannot run fail, until
+// somebody resumes them.
 func TestQuarantineByHost(t *testing.T) {
 	w := newWorld(t)
 	p := w.add("broken", transforms(func(_ context.Context, r *ClientRequest) (any, error) { return r, nil }))
@@ -202,8 +203,8 @@ func (w *world) wantRefused() {
 	}
 }
 
-// TestStartIsRetried proves that an extension whose start fails refuses what it might have refused until it has started,
-// and that the server starts it again by itself.
+// TestStartIsRetried proves that an extension whose start fails refuses what it might have refused
+// until it has started, and that the server starts it again by itself.
 func TestStartIsRetried(t *testing.T) {
 	for name, end := range map[string]func(w *world, p *Plugin){
 		"it starts":        func(*world, *Plugin) {},
@@ -330,7 +331,8 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// TestPointOfAnotherRole warns of an extension that this server never calls, at load and in a check.
+// TestPointOfAnotherRole warns of an extension that this server never calls, at load and in a
+// check.
 func TestPointOfAnotherRole(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, role.Service)
@@ -348,7 +350,8 @@ func TestPointOfAnotherRole(t *testing.T) {
 	}
 }
 
-// TestReplace swaps a plugin under load: no call fails, none is answered by both, and the old one ends.
+// TestReplace swaps a plugin under load: no call fails, none is answered by both, and the old one
+// ends.
 func TestReplace(t *testing.T) {
 	w := newWorld(t)
 	var stopped atomic.Int32
@@ -441,7 +444,8 @@ func TestReplaceKeepsTheState(t *testing.T) {
 	}
 }
 
-// TestStoppedPluginsAreFreed proves that a plugin that can never run again holds nothing, and is still known.
+// TestStoppedPluginsAreFreed proves that a plugin that can never run again holds nothing, and is
+// still known.
 func TestStoppedPluginsAreFreed(t *testing.T) {
 	w := newWorld(t)
 	p := w.addScript("two", script{id: "two", extensions: []functions{adding(1), {class: "Other", points: []*Point{ClientRequestHandler}}}})
@@ -522,8 +526,8 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestStopping proves that what a plugin could have refused is refused while the server stops, and that what only
-// watches is not missed.
+// TestStopping proves that what a plugin could have refused is refused while the server stops, and
+// that what only watches is not missed.
 func TestStopping(t *testing.T) {
 	w := newWorld(t)
 	w.add("filter", adding(1))
@@ -573,8 +577,8 @@ func (h stuckHost) Load(ctx context.Context, src Source) (Module, error) {
 	return h.goHost.Load(ctx, src)
 }
 
-// TestHostThatLoadsForever proves that the manager answers in time even if a host does not, and that what the host makes
-// later is closed.
+// TestHostThatLoadsForever proves that the manager answers in time even if a host does not, and
+// that what the host makes later is closed.
 func TestHostThatLoadsForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -601,8 +605,8 @@ func TestHostThatLoadsForever(t *testing.T) {
 	})
 }
 
-// TestPluginsThatEndThemselves proves that a plugin which removes, replaces or stops itself is answered at once, and is
-// gone when its call has ended.
+// TestPluginsThatEndThemselves proves that a plugin which removes, replaces or stops itself is
+// answered at once, and is gone when its call has ended.
 func TestPluginsThatEndThemselves(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, w *world, p *Plugin) error{
 		"remove": func(ctx context.Context, w *world, p *Plugin) error {

@@ -9,8 +9,8 @@ import (
 	"example.org/app/internal/config"
 )
 
-// TestEveryPointHasItsSettings proves that each point is led by the settings that have its name, and that no settings
-// lead none.
+// TestEveryPointHasItsSettings proves that each point is led by the settings that have its name,
+// and that no settings lead none.
 func TestEveryPointHasItsSettings(t *testing.T) {
 	fields := reflect.TypeFor[config.ExtensionPoints]()
 	if fields.NumField() != len(Points) {

@@ -13,7 +13,8 @@ import (
 	"example.org/app/internal/config"
 )
 
-// waitsForRestart is an extension whose host is started again while it is called: calls end with their context, or as then says.
+// waitsForRestart is an extension whose host is started again while it is called: calls end with
+// their context, or as then says.
 func waitsForRestart(then func(ctx context.Context) error) functions {
 	return transforms(func(ctx context.Context, _ *ClientRequest) (any, error) {
 		NoteRestart(ctx)
@@ -21,9 +22,9 @@ func waitsForRestart(then func(ctx context.Context) error) functions {
 	})
 }
 
-// TestRestartsAreNoFailures proves that calls which take too long only because they wait for a host that is started again
-// quarantine nothing and do not count in the comparison of two versions. An extension that fails by itself after the wait
-// is quarantined.
+// TestRestartsAreNoFailures proves that calls which take too long only because they wait for a host
+// that is started again quarantine nothing and do not count in the comparison of two versions. An
+// extension that fails by itself after the wait is quarantined.
 func TestRestartsAreNoFailures(t *testing.T) {
 	synctest.Test(t, testRestartsAreNoFailures)
 }
@@ -72,7 +73,8 @@ func testRestartsAreNoFailures(t *testing.T) {
 	}
 }
 
-// TestRestartsAndShadows proves that copies of calls are not compared if the host of either version was started again.
+// TestRestartsAndShadows proves that copies of calls are not compared if the host of either version
+// was started again.
 func TestRestartsAndShadows(t *testing.T) {
 	synctest.Test(t, testRestartsAndShadows)
 }

@@ -78,7 +78,8 @@ func FuzzSchedule(f *testing.F) {
 	})
 }
 
-// TestSchedulesAreLimited has how many schedules an extension can have, and that two cannot have the same name.
+// TestSchedulesAreLimited has how many schedules an extension can have, and that two cannot have
+// the same name.
 func TestSchedulesAreLimited(t *testing.T) {
 	var list Schedules
 	for i := range maxSchedules {
@@ -145,7 +146,8 @@ func (w *world) wantRuns(want ...string) {
 	w.runs = nil
 }
 
-// TestScheduleFollowsItsExtension runs a schedule while its extension is started, and never twice in a slot.
+// TestScheduleFollowsItsExtension runs a schedule while its extension is started, and never twice
+// in a slot.
 func TestScheduleFollowsItsExtension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -189,7 +191,8 @@ func TestScheduleFollowsItsExtension(t *testing.T) {
 	})
 }
 
-// TestScheduleIsACall has the limits of calls: a schedule does not overlap itself, ends in time, and its failures count.
+// TestScheduleIsACall has the limits of calls: a schedule does not overlap itself, ends in time,
+// and its failures count.
 func TestScheduleIsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -244,7 +247,8 @@ func (s slotsOf) Claim(_ context.Context, pluginID, extension, schedule string, 
 	return true, nil
 }
 
-// TestOneNodeRunsASlot has three nodes whose leader changes and whose store is down for a while: each slot runs once.
+// TestOneNodeRunsASlot has three nodes whose leader changes and whose store is down for a while:
+// each slot runs once.
 func TestOneNodeRunsASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memorySlots{leader: "0", last: map[string]time.Time{}}

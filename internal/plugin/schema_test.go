@@ -124,7 +124,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// FuzzSchema reads schemas and lays values over them: whatever they are, nothing panics, and what is not set stays out.
+// FuzzSchema reads schemas and lays values over them: whatever they are, nothing panics, and what
+// is not set stays out.
 func FuzzSchema(f *testing.F) {
 	f.Add(sampleSchema, `{"key":"abc","limits":{"rate":3}}`)
 	f.Add(`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"}}}`, `{"a":{"b":{"c":1}}}`)

@@ -106,7 +106,8 @@ func (m *member) published() (list []*PublishedEndpoint) {
 	return list
 }
 
-// Find returns the endpoints at an escaped path of the admin interface of a role, one for each method.
+// Find returns the endpoints at an escaped path of the admin interface of a role, one for each
+// method.
 func (s *Endpoints) Find(r role.Role, path string) []*PublishedEndpoint {
 	rest, ok := strings.CutPrefix(path, EndpointRoot)
 	if !ok {

@@ -56,8 +56,9 @@ type Operation struct {
 	Group, Name string
 	// ID is the operation's id for Call.
 	ID string
-	// Selectors are the lists in the input that select the records of a change. All is the member of the input that can
-	// select all of them, a bool by being true, a list by its absence; empty if there is none.
+	// Selectors are the lists in the input that select the records of a change. All is the member
+	// of the input that can select all of them, a bool by being true, a list by its absence; empty
+	// if there is none.
 	Selectors []string
 	All       string
 	// Input and Result are the types behind the JSON; Result is nil if there is none.

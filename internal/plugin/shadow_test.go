@@ -31,7 +31,8 @@ func (w *world) counted(id string, want ShadowCounts) {
 	w.t.Fatalf("the shadow counts %+v, want %+v", got, want)
 }
 
-// TestShadow compares a candidate with its plugin on copies of calls, which change nothing for anybody.
+// TestShadow compares a candidate with its plugin on copies of calls, which change nothing for
+// anybody.
 func TestShadow(t *testing.T) {
 	w := newWorld(t)
 	named := func(class string, f functions) functions {
@@ -161,7 +162,8 @@ func text(s *string) string {
 	return *s
 }
 
-// TestShadowThatHangs floods a candidate that answers nothing: callers notice nothing, and what does not fit is dropped.
+// TestShadowThatHangs floods a candidate that answers nothing: callers notice nothing, and what
+// does not fit is dropped.
 func TestShadowThatHangs(t *testing.T) {
 	w := newWorld(t)
 	w.add("one", adding(1))

@@ -75,7 +75,8 @@ func TestShares(t *testing.T) {
 			t.Errorf("%d users are the first for two plugins", both)
 		}
 	}
-	// The places must not change with a new version of the server: another node may have an older one.
+	// The places must not change with a new version of the server: another node may have an older
+	// one.
 	if got := []uint64{share(1, 1), share(1, 2), share(2, 1), share(1, -1)}; !slices.Equal(got, []uint64{36, 19, 10, 52}) {
 		t.Errorf("the places are %v", got)
 	}
@@ -106,7 +107,8 @@ func (w *world) wantFor(user, want int64) {
 	}
 }
 
-// TestSplitOfCalls leads calls to versions that do not have the same extensions, and to a candidate that cannot run.
+// TestSplitOfCalls leads calls to versions that do not have the same extensions, and to a candidate
+// that cannot run.
 func TestSplitOfCalls(t *testing.T) {
 	w := newWorld(t)
 	named := func(class string, f functions) functions {
@@ -142,7 +144,8 @@ func TestSplitOfCalls(t *testing.T) {
 	}
 }
 
-// TestSplitOfObservers tells each version of what concerns its users, and only one of what concerns nobody.
+// TestSplitOfObservers tells each version of what concerns its users, and only one of what concerns
+// nobody.
 func TestSplitOfObservers(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
@@ -209,7 +212,8 @@ func TestCandidateThatFails(t *testing.T) {
 	}
 }
 
-// TestSplitAllocates proves that a call allocates no more than before because of splits, with and without one.
+// TestSplitAllocates proves that a call allocates no more than before because of splits, with and
+// without one.
 func TestSplitAllocates(t *testing.T) {
 	w := newWorld(t)
 	w.Manager.opts.Observe = nil

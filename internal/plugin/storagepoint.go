@@ -19,8 +19,9 @@ var (
 	storageGroupIDs   = param[[]int64]("groupIds", "The groups; none are all.")
 )
 
-// The methods of StorageServiceProvider. Those that answer with a map say where and how to upload or download: url is
-// the address, id the id of what is uploaded, and everything else a field of the upload's form.
+// The methods of StorageServiceProvider. Those that answer with a map say where and how to upload
+// or download: url is the address, id the id of what is uploaded, and everything else a field of
+// the upload's form.
 var (
 	DeleteUserProfilePicture = method[Void](Only, Refuse, "deleteUserProfilePicture", "Deletes the picture of the requester.",
 		storageRequester, storageAttributes)

@@ -21,7 +21,8 @@ func (w *world) traceAll(share float64) *trace.Recorder {
 	return w.Calls.tracer.traces
 }
 
-// TestTracesOfObservers records calls that nobody waits for, each by itself, and what consumers of events do.
+// TestTracesOfObservers records calls that nobody waits for, each by itself, and what consumers of
+// events do.
 func TestTracesOfObservers(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.traceAll(1)
@@ -112,7 +113,8 @@ func TestTracesThatAreOff(t *testing.T) {
 	}
 }
 
-// BenchmarkTrace is what recording costs a call: nothing is recorded, one of a hundred requests is, all are.
+// BenchmarkTrace is what recording costs a call: nothing is recorded, one of a hundred requests is,
+// all are.
 func BenchmarkTrace(b *testing.B) {
 	m := NewManager(Options{Settings: func() config.Plugin { return config.Plugin{} }})
 	for _, share := range []float64{0, 0.01, 1} {

@@ -8,11 +8,12 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// The types in this file are what extensions get and answer. Plugins see them by the names in the json tags: in
-// JavaScript as objects, where int64 is a decimal string, time.Time a Date, []byte base64 text and an enum its name, and
-// where protobuf messages follow the JSON mapping of protobuf; in Java as records, where nullable types are pointers
-// here. What is omitted is undefined or null there. Texts with the tag trace:"plain" are recorded as they are when calls
-// are traced; of others only the length is, unless the settings say otherwise.
+// The types in this file are what extensions get and answer. Plugins see them by the names in the
+// json tags: in JavaScript as objects, where int64 is a decimal string, time.Time a Date, []byte
+// base64 text and an enum its name, and where protobuf messages follow the JSON mapping of
+// protobuf; in Java as records, where nullable types are pointers here. What is omitted is
+// undefined or null there. Texts with the tag trace:"plain" are recorded as they are when calls are
+// traced; of others only the length is, unless the settings say otherwise.
 
 // AdminAction is an operation of an administrator.
 type AdminAction struct {
@@ -164,15 +165,19 @@ type MeetingAccess struct {
 	AccessToken string `json:"accessToken"`
 }
 
-// DomainEvent is a change of a user, a group, a message or a session. It names what changed and has no values: the admin API tells how that is now.
+// DomainEvent is a change of a user, a group, a message or a session. It names what changed and has
+// no values: the admin API tells how that is now.
 type DomainEvent struct {
-	// ID is its place among all events, by which one that comes again is known. DomainEventHandlers get events without it.
+	// ID is its place among all events, by which one that comes again is known. DomainEventHandlers
+	// get events without it.
 	ID *int64 `json:"id,omitempty"`
-	// Type is USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED, GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT,
-	// MESSAGE_STORED, MESSAGE_UPDATED or MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED.
+	// Type is USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED,
+	// GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT, MESSAGE_STORED, MESSAGE_UPDATED or
+	// MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED.
 	Type string    `json:"type"`
 	Date time.Time `json:"date"`
-	// UserID is the user, the member, the owner of a session, or the sender of a message that was stored.
+	// UserID is the user, the member, the owner of a session, or the sender of a message that was
+	// stored.
 	UserID *int64 `json:"userId,omitempty"`
 	// GroupID is the group, or the one that a message that was stored is for.
 	GroupID   *int64 `json:"groupId,omitempty"`

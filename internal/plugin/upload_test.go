@@ -110,7 +110,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// TestUploadsAreAddedTogether proves that the file of a replaced plugin is what it was when another upload fails.
+// TestUploadsAreAddedTogether proves that the file of a replaced plugin is what it was when another
+// upload fails.
 func TestUploadsAreAddedTogether(t *testing.T) {
 	w := newWorld(t)
 	w.scripts("a", "b", "c")

@@ -18,7 +18,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// BenchmarkLocate finds the gateways of users, half of whom are online, among 20,000 sessions at two gateways.
+// BenchmarkLocate finds the gateways of users, half of whom are online, among 20,000 sessions at
+// two gateways.
 func BenchmarkLocate(b *testing.B) {
 	f := clustertest.Embedded(b)
 	gateways := []*peer{start(b, f.Options, "a", role.Gateway), start(b, f.Options, "b", role.Gateway)}

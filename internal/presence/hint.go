@@ -13,7 +13,8 @@ import (
 	"example.org/app/internal/sleep"
 )
 
-// replacedEndpoint tells a gateway that sessions of its users may have been replaced. It goes to a named node.
+// replacedEndpoint tells a gateway that sessions of its users may have been replaced. It goes to a
+// named node.
 var replacedEndpoint = cluster.Endpoint[replacedRequest, struct{}]{Name: "presence.replaced"}
 
 type replacedRequest struct {

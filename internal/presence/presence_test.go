@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serviceVariable) != "" {
 		runService()
 	}
-	// Tests that run in parallel wait for time limits most of the time; there may be more of them than processors.
+	// Tests that run in parallel wait for time limits most of the time; there may be more of them
+	// than processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -159,8 +160,8 @@ func (p *peer) open(t testing.TB, s Session) (replaced []Session) {
 	return replaced
 }
 
-// openPatiently opens a session as a client does: if the server is unavailable, it tries again. On a
-// loaded machine a write may take longer than a login may.
+// openPatiently opens a session as a client does: if the server is unavailable, it tries again. On
+// a loaded machine a write may take longer than a login may.
 func (p *peer) openPatiently(ctx context.Context, s Session) (replaced []Session, err error) {
 	for range 50 {
 		replaced, err = p.Open(ctx, s, wire.UserStatus_AVAILABLE, nil)

@@ -25,13 +25,14 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestMemoryIsBoundedByTheChunk records events as fast as they can be made, each with a text of its own, until the file is
-// many times as large as a chunk.
+// TestMemoryIsBoundedByTheChunk records events as fast as they can be made, each with a text of its
+// own, until the file is many times as large as a chunk.
 func TestMemoryIsBoundedByTheChunk(t *testing.T) {
 	need.Time(t)
 	const (
 		file = 16 * maxChunk
-		// A chunk has its bytes, and an index of its constants; another one may be on its way to the file.
+		// A chunk has its bytes, and an index of its constants; another one may be on its way to
+		// the file.
 		most = 8 * maxChunk
 	)
 	f := start(t, t.TempDir(), roomy)
@@ -59,7 +60,8 @@ func TestMemoryIsBoundedByTheChunk(t *testing.T) {
 	}
 }
 
-// TestThePartOfAJVMIsNotHeldInMemory accepts a file that is much larger than what may be allocated for it.
+// TestThePartOfAJVMIsNotHeldInMemory accepts a file that is much larger than what may be allocated
+// for it.
 func TestThePartOfAJVMIsNotHeldInMemory(t *testing.T) {
 	r, err := Open(Options{Folder: t.TempDir(), Limits: func() Limits { return roomy }})
 	if err != nil {

@@ -156,7 +156,8 @@ func withoutValues(sql string) string {
 	return b.String()
 }
 
-// endOfString returns the position after a string that begins at i. A quote is doubled or escaped inside.
+// endOfString returns the position after a string that begins at i. A quote is doubled or escaped
+// inside.
 func endOfString(sql string, i int) int {
 	for i++; i < len(sql); i++ {
 		switch {

@@ -10,7 +10,8 @@ import (
 	"example.org/app/internal/recording/event"
 )
 
-// collect makes a collector with nothing but events of parts of the server, all of them with their stacks if stacks is set.
+// collect makes a collector with nothing but events of parts of the server, all of them with their
+// stacks if stacks is set.
 func collect(t testing.TB, stacks bool) *collector {
 	t.Helper()
 	s := settings{}
@@ -34,7 +35,8 @@ var ownEvents = [event.Kinds]event.Event{
 	event.KindSessionClosed:  event.SessionClosed{UserID: 1, Device: "ANDROID", SessionID: 2, Status: 100},
 }
 
-// TestEventsAllocateNothing records events that the chunk has seen before, as nearly all are: only the chunk may grow.
+// TestEventsAllocateNothing records events that the chunk has seen before, as nearly all are: only
+// the chunk may grow.
 func TestEventsAllocateNothing(t *testing.T) {
 	for _, stacks := range []bool{false, true} {
 		c := collect(t, stacks)

@@ -194,7 +194,8 @@ func mergeProfiles(list []*profile.Profile) (*profile.Profile, error) {
 	return p, nil
 }
 
-// Beside each segment is a file of the CPU profiles of its chunks: for each of them its length, four bytes, and a profile.
+// Beside each segment is a file of the CPU profiles of its chunks: for each of them its length,
+// four bytes, and a profile.
 const cpuLength = 4
 
 // appendCPU writes the CPU profile of a chunk beside its segment. Partial writes are reverted.

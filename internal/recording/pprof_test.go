@@ -43,7 +43,8 @@ func (f *fixture) profile(t *testing.T, id int64, kind ProfileKind) []byte {
 	return readAll(t, content)
 }
 
-// contend lets goroutines wait for each other until stop is set, for a lock that this function holds.
+// contend lets goroutines wait for each other until stop is set, for a lock that this function
+// holds.
 func contend(stop *atomic.Bool) {
 	var mu sync.Mutex
 	var all sync.WaitGroup

@@ -109,7 +109,8 @@ func splitName(function string) (class, method string) {
 	return class, method
 }
 
-// isClosure reports whether a part of a name is that of a function inside a function, such as func1.
+// isClosure reports whether a part of a name is that of a function inside a function, such as
+// func1.
 func isClosure(name string) bool {
 	for _, prefix := range []string{"func", "gowrap", "deferwrap"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {

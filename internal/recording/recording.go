@@ -46,7 +46,8 @@ type Spec struct {
 	Duration    time.Duration `json:"duration,omitempty"`
 	MaxAge      time.Duration `json:"maxAge,omitempty"`
 	MaxSize     int64         `json:"maxSize,omitempty"`
-	// Settings are those of events, such as app.SqlTransaction#threshold, and the name of a template.
+	// Settings are those of events, such as app.SqlTransaction#threshold, and the name of a
+	// template.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 

@@ -120,7 +120,8 @@ func code(err error) apierr.Code {
 	return 0
 }
 
-// burnForTheProfile keeps a processor busy until stop is set. It calls nothing that the race detector would show instead.
+// burnForTheProfile keeps a processor busy until stop is set. It calls nothing that the race
+// detector would show instead.
 //
 //go:noinline
 func burnForTheProfile(stop *atomic.Bool) (n uint64) {
@@ -570,7 +571,8 @@ func TestSplitName(t *testing.T) {
 	}
 }
 
-// TestJVMsAreSeparated wants a chunk without constants between the chunks of two JVMs, and none between those of one.
+// TestJVMsAreSeparated wants a chunk without constants between the chunks of two JVMs, and none
+// between those of one.
 func TestJVMsAreSeparated(t *testing.T) {
 	f := start(t, t.TempDir(), roomy)
 	id := f.create(t, Spec{})

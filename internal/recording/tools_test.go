@@ -42,8 +42,8 @@ func nothing() map[string]string {
 	return custom
 }
 
-// TestToolsReadEveryFile lets the tools of a JDK read what other tests do not: recordings that are empty, closed, at their
-// limit, or left by a crash, with and without a JVM.
+// TestToolsReadEveryFile lets the tools of a JDK read what other tests do not: recordings that are
+// empty, closed, at their limit, or left by a crash, with and without a JVM.
 func TestToolsReadEveryFile(t *testing.T) {
 	need.Time(t)
 	jvm, err := os.ReadFile(jfrtest.RecordJVM(t))

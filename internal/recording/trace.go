@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// executionTrace is the name under which settings enable the execution trace. It is no event: a trace is a file of its own.
+// executionTrace is the name under which settings enable the execution trace. It is no event: a
+// trace is a file of its own.
 const executionTrace = "go.ExecutionTrace"
 
 const (
@@ -22,7 +23,8 @@ const (
 	traceBytes = 8 << 20
 )
 
-// flightTrace holds the last seconds of the execution trace of Go. It is not safe for concurrent use.
+// flightTrace holds the last seconds of the execution trace of Go. It is not safe for concurrent
+// use.
 type flightTrace struct {
 	recorder *trace.FlightRecorder
 	// limit replaces traceBytes in tests.
@@ -56,8 +58,8 @@ func (f *flightTrace) write(w io.Writer) error {
 	return err
 }
 
-// Trace returns the execution trace of a recording, which go tool trace reads: the last seconds up to its end, or up to
-// now. The caller must close the result.
+// Trace returns the execution trace of a recording, which go tool trace reads: the last seconds up
+// to its end, or up to now. The caller must close the result.
 func (r *Recorder) Trace(id int64) (*Content, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

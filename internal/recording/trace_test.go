@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestATraceIsBounded writes into the execution trace until it holds a fraction of that: the runtime drops what is old by
-// the second.
+// TestATraceIsBounded writes into the execution trace until it holds a fraction of that: the
+// runtime drops what is old by the second.
 func TestATraceIsBounded(t *testing.T) {
 	f := flightTrace{limit: 256 << 10}
 	if err := f.start(); err != nil {

@@ -195,7 +195,8 @@ var (
 	waitFields = []jfr.Field{{Name: "delay", Kind: jfr.KindSpan, Label: "Delay"}, {Name: "count", Kind: jfr.KindLong, Label: "Count"}, stackField}
 )
 
-// ownTypes are the event types of the server itself. Their fields are declared with the structs of the package event.
+// ownTypes are the event types of the server itself. Their fields are declared with the structs of
+// the package event.
 var ownTypes = [event.Kinds]ownType{
 	event.KindAdminRequest: own(event.AdminRequest{}, eventType{
 		Type:     jfr.Type{Name: "app.AdminRequest", Label: "Admin Request", Description: "A request of the admin API."},

@@ -34,7 +34,8 @@ func all(userIDs ...int64) (sessions []session) {
 	return sessions
 }
 
-// other is the phone of a user in a crowd, who requests from the desktop, and the sessions of others.
+// other is the phone of a user in a crowd, who requests from the desktop, and the sessions of
+// others.
 func other(requester int64, userIDs ...int64) []session {
 	return append(all(userIDs...), session{"gateway2", requester, android})
 }

@@ -197,7 +197,8 @@ func (n *Notifier) deliver(ctx context.Context, o *outlet, d *link.Delivery, sen
 	}
 }
 
-// note records the result of a delivery and logs when a gateway begins to fail, and when it recovers.
+// note records the result of a delivery and logs when a gateway begins to fail, and when it
+// recovers.
 func (n *Notifier) note(ctx context.Context, o *outlet, err error) {
 	switch changed := o.note(err); {
 	case changed && err != nil:

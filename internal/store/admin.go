@@ -83,8 +83,8 @@ func (f AdminFilter) conditions() (c conditions) {
 	return c
 }
 
-// FindAdmins returns the administrators that match the filter, ordered by id. It is one statement, so that the roles
-// belong to the same moment as the rest.
+// FindAdmins returns the administrators that match the filter, ordered by id. It is one statement,
+// so that the roles belong to the same moment as the rest.
 func FindAdmins(ctx context.Context, r Reader, filter AdminFilter, page Page) ([]Admin, error) {
 	found := []Admin{}
 	statement := sqldb.New("SELECT "+admins.list("a")+", m.role_id FROM (?) AS a LEFT JOIN admin_role_member AS m ON m.admin_id = a.id ORDER BY a.id, m.role_id",
@@ -124,7 +124,8 @@ func AnyAdminWithRole(ctx context.Context, r Reader, roleIDs ...int64) (bool, er
 	return len(found) > 0, nil
 }
 
-// UpdateAdmins changes the administrators with the given ids. Modified counts those that differ afterwards.
+// UpdateAdmins changes the administrators with the given ids. Modified counts those that differ
+// afterwards.
 func UpdateAdmins(ctx context.Context, tx Tx, ids []int64, change AdminChange) (UpdateResult, error) {
 	existing, err := sqldb.List[int64](ctx, tx, sqldb.New("SELECT t.id FROM admin AS t WHERE ? ORDER BY t.id", sqldb.In("t.id", ids)))
 	if err != nil {
@@ -162,7 +163,8 @@ func updated(ctx context.Context, tx Tx, matched, modified []int64) (UpdateResul
 	return UpdateResult{Matched: int64(len(matched)), Modified: int64(len(modified))}, nil
 }
 
-// replaceRoles gives every admin exactly the wanted roles and returns the admins for which that was a change.
+// replaceRoles gives every admin exactly the wanted roles and returns the admins for which that was
+// a change.
 func replaceRoles(ctx context.Context, tx Tx, owners, wanted []int64) ([]int64, error) {
 	has, err := adminRoleMembers.find(ctx, tx, in("t.admin_id", owners), Page{}, "t.admin_id", "t.role_id")
 	if err != nil {

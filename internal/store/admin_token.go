@@ -90,7 +90,8 @@ func DeleteAdminTokens(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteByID(ctx, tx, "admin_token", ids)
 }
 
-// DeleteExpiredAdminTokens deletes the tokens that expired before a moment and returns how many there were.
+// DeleteExpiredAdminTokens deletes the tokens that expired before a moment and returns how many
+// there were.
 func DeleteExpiredAdminTokens(ctx context.Context, tx Tx, before time.Time) (int64, error) {
 	n, err := deleteRows(ctx, tx, "admin_token", where("t.expiration_date < ?", before.UnixMilli()))
 	if err != nil || n == 0 {

@@ -147,7 +147,8 @@ func (r *auditDetails) Value() (driver.Value, error) {
 	return r.details, nil
 }
 
-// Digest returns a hash of all columns as they are stored, each with its length. The record must have been stored or read.
+// Digest returns a hash of all columns as they are stored, each with its length. The record must
+// have been stored or read.
 func (r *AuditRecord) Digest() [sha256.Size]byte {
 	var space [1024]byte
 	b := space[:0]

@@ -36,7 +36,8 @@ var auditSeals = newTable("audit_seal", "sequence last_id last_date records hash
 	return []any{&s.Sequence, &s.LastID, (*millis)(&s.LastDate), (*auditEntries)(&s.Entries), (*blob)(&s.Hash)}
 })
 
-// AppendAuditEntries appends entries to a text as they are stored: the id in 8 bytes and the digest of each.
+// AppendAuditEntries appends entries to a text as they are stored: the id in 8 bytes and the digest
+// of each.
 func AppendAuditEntries(b []byte, entries []AuditEntry) []byte {
 	for i := range entries {
 		b = binary.BigEndian.AppendUint64(b, uint64(entries[i].ID))

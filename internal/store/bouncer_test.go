@@ -14,8 +14,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestPgBouncer runs the suite through a PgBouncer with fewer server processes than the store has connections, so that
-// each transaction may get another one.
+// TestPgBouncer runs the suite through a PgBouncer with fewer server processes than the store has
+// connections, so that each transaction may get another one.
 func TestPgBouncer(t *testing.T) {
 	need.Time(t)
 	first := storetest.PostgreSQLURL(t)
@@ -30,7 +30,8 @@ func TestPgBouncer(t *testing.T) {
 	})
 }
 
-// TestPgBouncerWithoutLimits checks that a PgBouncer is refused that would let statements and transactions run for ever.
+// TestPgBouncerWithoutLimits checks that a PgBouncer is refused that would let statements and
+// transactions run for ever.
 func TestPgBouncerWithoutLimits(t *testing.T) {
 	url := storetest.MigratedURL(t)
 	for _, tt := range []struct{ name, old, new, want string }{

@@ -63,8 +63,8 @@ func (f PrivateConversationFilter) parts() (list []sqldb.SQL) {
 	return list
 }
 
-// FindPrivateConversations returns the private conversations that the filter selects, each once, ordered by owner and
-// target.
+// FindPrivateConversations returns the private conversations that the filter selects, each once,
+// ordered by owner and target.
 func FindPrivateConversations(ctx context.Context, r Reader, filter PrivateConversationFilter) ([]PrivateConversation, error) {
 	found := []PrivateConversation{}
 	for _, part := range filter.parts() {
@@ -186,7 +186,8 @@ func PutConversations(ctx context.Context, tx Tx, dates ReadDates) error {
 	return nil
 }
 
-// DeletePrivateConversations deletes the private conversations that the filter selects and returns how many there were.
+// DeletePrivateConversations deletes the private conversations that the filter selects and returns
+// how many there were.
 func DeletePrivateConversations(ctx context.Context, tx Tx, filter PrivateConversationFilter) (deleted int64, err error) {
 	for _, part := range filter.parts() {
 		n, err := deleteRows(ctx, tx, "private_conversation", conditions{part})

@@ -54,8 +54,8 @@ func (f ConversationSettingFilter) conditions() conditions {
 	return list
 }
 
-// FindConversationSettings returns the settings that match the filter, those of private conversations first, ordered by
-// target.
+// FindConversationSettings returns the settings that match the filter, those of private
+// conversations first, ordered by target.
 func FindConversationSettings(ctx context.Context, r Reader, filter ConversationSettingFilter) ([]ConversationSettings, error) {
 	found, err := conversationSettings.find(ctx, r, filter.conditions(), Page{}, "t.is_group", "t.target_id")
 	if err != nil {
@@ -77,7 +77,8 @@ func PutConversationSettings(ctx context.Context, tx Tx, s ConversationSettings)
 	return nil
 }
 
-// DeleteConversationSettingsOfUsers deletes the settings of users and those of others about conversations with them.
+// DeleteConversationSettingsOfUsers deletes the settings of users and those of others about
+// conversations with them.
 func DeleteConversationSettingsOfUsers(ctx context.Context, tx Tx, users []int64) error {
 	if err := deleteConversationSettings(ctx, tx, sqldb.In("t.owner_id", users)); err != nil {
 		return err

@@ -12,10 +12,11 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// TestDistributionKeys wants the distribution key of a table in its primary key and in everything else that is unique in it:
-// a server of a distributed database knows its own rows only.
+// TestDistributionKeys wants the distribution key of a table in its primary key and in everything
+// else that is unique in it: a server of a distributed database knows its own rows only.
 func TestDistributionKeys(t *testing.T) {
-	// A message has an id and no other key: two messages have the same one only if a caller gives it to both.
+	// A message has an id and no other key: two messages have the same one only if a caller gives
+	// it to both.
 	withoutKey := map[string]bool{"message_pkey": true}
 	db := storetest.PostgreSQL(t)
 	var indexes []map[string]any

@@ -240,7 +240,8 @@ func (a *address) Scan(source any) error {
 
 func (a *address) Value() (driver.Value, error) { return nullIfEmpty(addrBytes(netip.Addr(*a))), nil }
 
-// addrBytes are the 4 or 16 bytes of an address; an IPv4 address that is written as an IPv6 one has 4.
+// addrBytes are the 4 or 16 bytes of an address; an IPv4 address that is written as an IPv6 one has
+// 4.
 func addrBytes(ip netip.Addr) []byte {
 	if !ip.IsValid() {
 		return nil

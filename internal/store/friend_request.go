@@ -68,8 +68,8 @@ func (f FriendRequestFilter) order() []string {
 	return orderBy([]string{"t.id"}, datedColumn{"t.creation_date", f.Creation}, datedColumn{"t.response_date", f.Response})
 }
 
-// FindFriendRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
-// id. Their statuses are the stored ones.
+// FindFriendRequests returns the requests that match the filter, ordered by the date that the
+// filter asks for, if any, and id. Their statuses are the stored ones.
 func FindFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilter, page Page) ([]FriendRequest, error) {
 	found, err := friendRequests.find(ctx, r, filter.conditions(), page, filter.order()...)
 	if err != nil {
@@ -83,8 +83,8 @@ func CountFriendRequests(ctx context.Context, r Reader, filter FriendRequestFilt
 	return countRows(ctx, r, friendRequestTable, filter.conditions())
 }
 
-// UpdateFriendRequests changes the requests with the given ids. Modified counts those that differ afterwards; their ids
-// are returned as well.
+// UpdateFriendRequests changes the requests with the given ids. Modified counts those that differ
+// afterwards; their ids are returned as well.
 func UpdateFriendRequests(ctx context.Context, tx Tx, ids []int64, change FriendRequestChange) (UpdateResult, []int64, error) {
 	where := in("t.id", ids)
 	var columns columnChanges

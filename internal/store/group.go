@@ -109,8 +109,8 @@ func (f GroupFilter) order(engine Engine) []string {
 		datedColumn{"t.last_updated_date", f.LastUpdatedDate}, datedColumn{"t.mute_end_date", f.MuteEndDate})
 }
 
-// FindGroups returns the groups that match the filter, ordered by the date or else the name that the filter asks for, if
-// any, and id.
+// FindGroups returns the groups that match the filter, ordered by the date or else the name that
+// the filter asks for, if any, and id.
 func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([]Group, error) {
 	found, err := groups.find(ctx, r, filter.conditions(sqldb.EngineOf(r)), page, filter.order(sqldb.EngineOf(r))...)
 	if err != nil {
@@ -119,7 +119,8 @@ func FindGroups(ctx context.Context, r Reader, filter GroupFilter, page Page) ([
 	return found, nil
 }
 
-// GroupIDsAfter returns the ids of groups above a given one in ascending order, at most limit of them.
+// GroupIDsAfter returns the ids of groups above a given one in ascending order, at most limit of
+// them.
 func GroupIDsAfter(ctx context.Context, r Reader, after *int64, limit int) ([]int64, error) {
 	ids, err := sqldb.List[int64](ctx, r, pageOf(sqldb.New("SELECT t.id FROM im_group AS t?", idAfter(after).clause()), Page{Limit: limit}, "t.id"))
 	if err != nil {
@@ -133,7 +134,8 @@ func CountGroups(ctx context.Context, r Reader, filter GroupFilter) (int64, erro
 	return countRows(ctx, r, "im_group", filter.conditions(sqldb.EngineOf(r)))
 }
 
-// UpdateGroups changes the groups with the given ids and returns the ids of those that differ afterwards.
+// UpdateGroups changes the groups with the given ids and returns the ids of those that differ
+// afterwards.
 func UpdateGroups(ctx context.Context, tx Tx, ids []int64, change GroupChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "type_id", change.TypeID)

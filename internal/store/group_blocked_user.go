@@ -49,8 +49,8 @@ func (f GroupBlockedUserFilter) conditions() (c conditions) {
 	return c
 }
 
-// FindGroupBlockedUsers returns the blocked users that match the filter, ordered by the date of the block, if the filter
-// asks for it, group and user.
+// FindGroupBlockedUsers returns the blocked users that match the filter, ordered by the date of the
+// block, if the filter asks for it, group and user.
 func FindGroupBlockedUsers(ctx context.Context, r Reader, filter GroupBlockedUserFilter, page Page) ([]GroupBlockedUser, error) {
 	order := orderBy([]string{"t.group_id", "t.user_id"}, datedColumn{"t.block_date", filter.BlockDate})
 	users, err := groupBlockedUsers.find(ctx, r, filter.conditions(), page, order...)

@@ -62,8 +62,8 @@ func (f GroupInvitationFilter) conditions() (c conditions) {
 	return c
 }
 
-// FindGroupInvitations returns the invitations that match the filter, ordered by the date that the filter asks for, if any, and
-// id.
+// FindGroupInvitations returns the invitations that match the filter, ordered by the date that the
+// filter asks for, if any, and id.
 func FindGroupInvitations(ctx context.Context, r Reader, filter GroupInvitationFilter, page Page) ([]GroupInvitation, error) {
 	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
 	return selectGroupInvitations(ctx, r, filter.conditions(), order, page)
@@ -82,7 +82,8 @@ func CountGroupInvitations(ctx context.Context, r Reader, filter GroupInvitation
 	return countRows(ctx, r, "group_invitation", filter.conditions())
 }
 
-// UpdateGroupInvitations changes the invitations with the given ids and returns the ids of those that differ afterwards.
+// UpdateGroupInvitations changes the invitations with the given ids and returns the ids of those
+// that differ afterwards.
 func UpdateGroupInvitations(ctx context.Context, tx Tx, ids []int64, change GroupInvitationChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "group_id", change.GroupID)
@@ -98,7 +99,8 @@ func UpdateGroupInvitations(ctx context.Context, tx Tx, ids []int64, change Grou
 	return c.update(ctx, tx, "group_invitation", "id", in("t.id", ids))
 }
 
-// DeleteGroupInvitations deletes the invitations with the given ids and returns how many there were.
+// DeleteGroupInvitations deletes the invitations with the given ids and returns how many there
+// were.
 func DeleteGroupInvitations(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteRows(ctx, tx, "group_invitation", in("t.id", ids))
 }

@@ -64,8 +64,8 @@ func (f GroupJoinRequestFilter) conditions() (c conditions) {
 	return c
 }
 
-// FindGroupJoinRequests returns the requests that match the filter, ordered by the date that the filter asks for, if any, and
-// id.
+// FindGroupJoinRequests returns the requests that match the filter, ordered by the date that the
+// filter asks for, if any, and id.
 func FindGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinRequestFilter, page Page) ([]GroupJoinRequest, error) {
 	order := orderBy([]string{"t.id"}, datedColumn{"t.creation_date", filter.CreationDate}, datedColumn{"t.response_date", filter.ResponseDate})
 	return selectGroupJoinRequests(ctx, r, filter.conditions(), order, page)
@@ -84,7 +84,8 @@ func CountGroupJoinRequests(ctx context.Context, r Reader, filter GroupJoinReque
 	return countRows(ctx, r, "group_join_request", filter.conditions())
 }
 
-// UpdateGroupJoinRequests changes the requests with the given ids and returns the ids of those that differ afterwards.
+// UpdateGroupJoinRequests changes the requests with the given ids and returns the ids of those that
+// differ afterwards.
 func UpdateGroupJoinRequests(ctx context.Context, tx Tx, ids []int64, change GroupJoinRequestChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "group_id", change.GroupID)

@@ -84,8 +84,8 @@ func numbers[E ~int32](values []E) []int32 {
 	return list
 }
 
-// FindGroupMembers returns the memberships that match the filter, ordered by the date that the filter asks for, if any,
-// group and user.
+// FindGroupMembers returns the memberships that match the filter, ordered by the date that the
+// filter asks for, if any, group and user.
 func FindGroupMembers(ctx context.Context, r Reader, filter GroupMemberFilter, page Page) ([]GroupMember, error) {
 	order := orderBy(groupMemberOrder, datedColumn{"t.join_date", filter.JoinDate}, datedColumn{"t.mute_end_date", filter.MuteEndDate})
 	return selectGroupMembers(ctx, r, filter.conditions(), order, page)
@@ -101,7 +101,8 @@ func selectGroupMembers(ctx context.Context, r Reader, c conditions, order []str
 	return members, nil
 }
 
-// GetGroupMembers returns the memberships with the given keys that exist, ordered by group and user.
+// GetGroupMembers returns the memberships with the given keys that exist, ordered by group and
+// user.
 func GetGroupMembers(ctx context.Context, r Reader, keys []GroupUserKey) ([]GroupMember, error) {
 	return selectGroupMembers(ctx, r, inKeys(keys), groupMemberOrder, Page{})
 }

@@ -97,7 +97,8 @@ func CountGroupQuestions(ctx context.Context, r Reader, filter GroupQuestionFilt
 	return countRows(ctx, r, "group_question", filter.conditions())
 }
 
-// UpdateGroupQuestions changes the questions with the given ids and returns the ids of those that differ afterwards.
+// UpdateGroupQuestions changes the questions with the given ids and returns the ids of those that
+// differ afterwards.
 func UpdateGroupQuestions(ctx context.Context, tx Tx, ids []int64, change GroupQuestionChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "group_id", change.GroupID)

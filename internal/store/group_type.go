@@ -111,7 +111,8 @@ func EnsureGroupType(ctx context.Context, tx Tx, groupType GroupType) error {
 	return nil
 }
 
-// FindGroupTypes returns types in the order of their ids: those with the given ids, or all if ids is nil.
+// FindGroupTypes returns types in the order of their ids: those with the given ids, or all if ids
+// is nil.
 func FindGroupTypes(ctx context.Context, r Reader, ids []int64, page Page) ([]GroupType, error) {
 	var selected conditions
 	if ids != nil {
@@ -147,8 +148,8 @@ func UpdateGroupTypes(ctx context.Context, tx Tx, ids []int64, change GroupTypeC
 	return result, err
 }
 
-// DeleteGroupTypes deletes the types with the given ids and returns how many there were. Groups keep the ids of deleted
-// types.
+// DeleteGroupTypes deletes the types with the given ids and returns how many there were. Groups
+// keep the ids of deleted types.
 func DeleteGroupTypes(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteRows(ctx, tx, "group_type", in("t.id", ids))
 }

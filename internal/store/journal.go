@@ -159,7 +159,8 @@ type journalRule struct {
 	set *journalSet
 }
 
-// A journalSet is the table of a set: the column with the owner, that with the element, and its name in a journal.
+// A journalSet is the table of a set: the column with the owner, that with the element, and its
+// name in a journal.
 type journalSet struct{ table, owner, element, name string }
 
 var journalRules = map[string]journalRule{
@@ -318,7 +319,8 @@ func (m *image) key() Values {
 	return key
 }
 
-// appendValues appends the columns that are not part of the key and not null, as members of a JSON object.
+// appendValues appends the columns that are not part of the key and not null, as members of a JSON
+// object.
 func (m *image) appendValues(b []byte) (_ []byte, err error) {
 	start := len(b)
 	for i := range m.columns {
@@ -471,7 +473,8 @@ func (m *image) appendDifferences(b []byte, changes *columnChanges) (_, after []
 	return b, after, nil
 }
 
-// appendMember appends the column to an object whose members begin at start; null if there is no value.
+// appendMember appends the column to an object whose members begin at start; null if there is no
+// value.
 func (c *journalColumn) appendMember(b []byte, start int, field any) ([]byte, error) {
 	if len(b) > start {
 		b = append(b, ',')

@@ -21,7 +21,8 @@ import (
 // childVariable makes the test binary a program that writes to the database it names.
 const childVariable = "APP_STORE_TEST_CHILD"
 
-// writeUntilKilled writes rows from many goroutines and prints the id of every row once it is acknowledged.
+// writeUntilKilled writes rows from many goroutines and prints the id of every row once it is
+// acknowledged.
 func writeUntilKilled(url string) {
 	db, err := store.Open(context.Background(), store.Options{URL: url})
 	if err != nil {
@@ -46,7 +47,8 @@ func writeUntilKilled(url string) {
 	group.Wait()
 }
 
-// TestKill checks that nothing acknowledged is lost, and nothing is half there, when the process is killed.
+// TestKill checks that nothing acknowledged is lost, and nothing is half there, when the process is
+// killed.
 func TestKill(t *testing.T) {
 	for round := range 3 {
 		url := storetest.SQLiteURL(t)

@@ -126,7 +126,8 @@ func (f MeetingFilter) conditions() (c conditions) {
 	return c
 }
 
-// FindMeetings returns the meetings that match the filter, ordered by the date of their creation and id.
+// FindMeetings returns the meetings that match the filter, ordered by the date of their creation
+// and id.
 func FindMeetings(ctx context.Context, r Reader, filter MeetingFilter, page Page) ([]Meeting, error) {
 	found, err := meetings.find(ctx, r, filter.conditions(), page, "t.creation_date", "t.id")
 	if err != nil {

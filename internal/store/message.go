@@ -103,7 +103,8 @@ func InsertMessages(ctx context.Context, tx Tx, list ...Message) error {
 }
 
 // SaveMessages is InsertMessages together with the resulting read dates and the keys of the
-// requests. The transaction itself does not see them; on PostgreSQL the commit returns their errors.
+// requests. The transaction itself does not see them; on PostgreSQL the commit returns their
+// errors.
 func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, keys []MessageKey) error {
 	statements, err := messages.inserts(sqldb.EngineOf(tx), list)
 	if err != nil {
@@ -125,7 +126,8 @@ func SaveMessages(ctx context.Context, tx Tx, list []Message, read ReadDates, ke
 	return nil
 }
 
-// UpdateMessages changes the messages with the given ids and returns the ids of those that differ afterwards.
+// UpdateMessages changes the messages with the given ids and returns the ids of those that differ
+// afterwards.
 func UpdateMessages(ctx context.Context, tx Tx, ids []int64, change MessageChange) ([]int64, error) {
 	var c columnChanges
 	setIf(&c, "is_system_message", change.IsSystemMessage)

@@ -16,7 +16,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// PostgreSQL keeps messages in partitions by id; see migration 27. The functions of this file are for PostgreSQL only.
+// PostgreSQL keeps messages in partitions by id; see migration 27. The functions of this file are
+// for PostgreSQL only.
 
 const (
 	// partitionPrefix is the prefix of the names of partitions; restPartition is the default

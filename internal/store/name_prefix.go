@@ -19,7 +19,8 @@ func nameColumn(engine Engine) string {
 	return "lower(t.name)"
 }
 
-// nameBeginsWith returns the condition that the name of a record begins with one of the spellings of a text.
+// nameBeginsWith returns the condition that the name of a record begins with one of the spellings
+// of a text.
 func nameBeginsWith(engine Engine, text string) sqldb.SQL {
 	var ranges []sqldb.SQL
 	for _, prefix := range spellings(text) {

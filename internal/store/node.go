@@ -36,7 +36,8 @@ func clock(ctx context.Context, r Reader) (int64, error) {
 	return now, err
 }
 
-// TakenNodeNumbers returns the numbers whose lease has not ended, or ended less than margin ago, in ascending order.
+// TakenNodeNumbers returns the numbers whose lease has not ended, or ended less than margin ago, in
+// ascending order.
 func TakenNodeNumbers(ctx context.Context, r Reader, margin time.Duration) ([]int, error) {
 	now, err := clock(ctx, r)
 	if err != nil {

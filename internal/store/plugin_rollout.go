@@ -174,7 +174,8 @@ func findRollouts(ctx context.Context, r Reader, c conditions) ([]PluginRollout,
 	return found, nil
 }
 
-// UpdatePluginRollout changes the status, the reason, the users, the steps, the dates and the figures of a rollout.
+// UpdatePluginRollout changes the status, the reason, the users, the steps, the dates and the
+// figures of a rollout.
 func UpdatePluginRollout(ctx context.Context, tx Tx, r PluginRollout) error {
 	var c columnChanges
 	c.set("status", r.Status)

@@ -27,8 +27,8 @@ type Relationship struct {
 	// BlockDate is when the owner blocked the other; nil means not blocked.
 	BlockDate         *time.Time
 	EstablishmentDate time.Time
-	// GroupIndexes are the owner's groups that the other is in, in ascending order. Only FindRelationshipsWithGroups fills
-	// them in.
+	// GroupIndexes are the owner's groups that the other is in, in ascending order. Only
+	// FindRelationshipsWithGroups fills them in.
 	GroupIndexes []int32
 }
 
@@ -57,7 +57,8 @@ var relationships = newTable(relationshipTable, "owner_id related_user_id name b
 	return []any{&r.OwnerID, &r.RelatedUserID, &r.Name, optionalMillis{&r.BlockDate}, (*millis)(&r.EstablishmentDate)}
 })
 
-// relationshipIn is the condition that a row of a table that is called t belongs to one of the keys.
+// relationshipIn is the condition that a row of a table that is called t belongs to one of the
+// keys.
 func relationshipIn(keys []RelationshipKey) conditions {
 	pairs := make([]sqldb.Pair, len(keys))
 	for i, key := range keys {
@@ -148,8 +149,8 @@ func (f RelationshipFilter) page(page Page) sqldb.SQL {
 	return pageOf(sqldb.New("SELECT "+relationships.list("t")+" FROM "+f.from()+"?", f.conditions().clause()), page, order...)
 }
 
-// FindRelationships returns the relationships that match the filter, ordered by the establishment date, if the filter asks
-// for it, owner and related user.
+// FindRelationships returns the relationships that match the filter, ordered by the establishment
+// date, if the filter asks for it, owner and related user.
 func FindRelationships(ctx context.Context, r Reader, filter RelationshipFilter, page Page) ([]Relationship, error) {
 	found, err := relationships.read(ctx, r, filter.page(page))
 	if err != nil {
@@ -221,8 +222,8 @@ func CountRelationships(ctx context.Context, r Reader, filter RelationshipFilter
 	return countFrom(ctx, r, filter.from(), filter.conditions())
 }
 
-// UpdateRelationships changes the relationships with the given keys. Modified counts those that differ afterwards; the
-// owners of those are returned as well.
+// UpdateRelationships changes the relationships with the given keys. Modified counts those that
+// differ afterwards; the owners of those are returned as well.
 func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, change RelationshipChange) (UpdateResult, []int64, error) {
 	selected := relationshipIn(keys)
 	var columns columnChanges
@@ -237,14 +238,14 @@ func UpdateRelationships(ctx context.Context, tx Tx, keys []RelationshipKey, cha
 	return result, uniqueSorted(owners), err
 }
 
-// DeleteRelationships deletes the relationships with the given keys and the memberships of those. It returns the keys of
-// what there was.
+// DeleteRelationships deletes the relationships with the given keys and the memberships of those.
+// It returns the keys of what there was.
 func DeleteRelationships(ctx context.Context, tx Tx, keys []RelationshipKey) ([]RelationshipKey, error) {
 	return deleteRelationships(ctx, tx, relationshipIn(keys))
 }
 
-// DeleteRelationshipsOfUsers deletes the relationships of the users in both directions, with the memberships of those.
-// It returns the keys of what there was.
+// DeleteRelationshipsOfUsers deletes the relationships of the users in both directions, with the
+// memberships of those. It returns the keys of what there was.
 func DeleteRelationshipsOfUsers(ctx context.Context, tx Tx, userIDs []int64) ([]RelationshipKey, error) {
 	owned, err := deleteRelationships(ctx, tx, in("t.owner_id", userIDs))
 	if err != nil {

@@ -83,7 +83,8 @@ func (f RelationshipGroupFilter) conditions() conditions {
 	return list
 }
 
-// relationshipGroupIn is the condition that a row of a table that is called t belongs to one of the keys.
+// relationshipGroupIn is the condition that a row of a table that is called t belongs to one of the
+// keys.
 func relationshipGroupIn(keys []RelationshipGroupKey) conditions {
 	pairs := make([]sqldb.Pair, len(keys))
 	for i, key := range keys {
@@ -92,8 +93,8 @@ func relationshipGroupIn(keys []RelationshipGroupKey) conditions {
 	return conditions{sqldb.InPairs("t.owner_id", "t.group_index", pairs)}
 }
 
-// FindRelationshipGroups returns the groups that match the filter, ordered by the creation date, if the filter asks for it,
-// owner and index.
+// FindRelationshipGroups returns the groups that match the filter, ordered by the creation date, if
+// the filter asks for it, owner and index.
 func FindRelationshipGroups(ctx context.Context, r Reader, filter RelationshipGroupFilter, page Page) ([]RelationshipGroup, error) {
 	order := orderBy([]string{"t.owner_id", "t.group_index"}, datedColumn{"t.creation_date", filter.Creation})
 	found, err := relationshipGroups.find(ctx, r, filter.conditions(), page, order...)
@@ -108,8 +109,8 @@ func CountRelationshipGroups(ctx context.Context, r Reader, filter RelationshipG
 	return countRows(ctx, r, relationshipGroupTable, filter.conditions())
 }
 
-// UpdateRelationshipGroups changes the groups with the given keys. Modified counts those that differ afterwards; the
-// owners of those are returned as well.
+// UpdateRelationshipGroups changes the groups with the given keys. Modified counts those that
+// differ afterwards; the owners of those are returned as well.
 func UpdateRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGroupKey, change RelationshipGroupChange) (UpdateResult, []int64, error) {
 	selected := relationshipGroupIn(keys)
 	var columns columnChanges
@@ -121,8 +122,8 @@ func UpdateRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGro
 	return result, uniqueSorted(owners), err
 }
 
-// DeleteRelationshipGroups deletes the groups with the given keys and returns the keys of what there was. Their members
-// must have been moved.
+// DeleteRelationshipGroups deletes the groups with the given keys and returns the keys of what
+// there was. Their members must have been moved.
 func DeleteRelationshipGroups(ctx context.Context, tx Tx, keys []RelationshipGroupKey) ([]RelationshipGroupKey, error) {
 	return deleteRelationshipGroups(ctx, tx, relationshipGroupIn(keys))
 }
@@ -134,8 +135,8 @@ func DeleteSomeRelationshipGroups(ctx context.Context, tx Tx, limit int) ([]Rela
 		"(SELECT s.owner_id, s.group_index FROM relationship_group AS s WHERE s.group_index > ? LIMIT ?)", DefaultRelationshipGroup, limit))
 }
 
-// DeleteRelationshipGroupsOfUsers deletes the groups of the owners, the default ones as well, and returns the keys of what
-// there was.
+// DeleteRelationshipGroupsOfUsers deletes the groups of the owners, the default ones as well, and
+// returns the keys of what there was.
 func DeleteRelationshipGroupsOfUsers(ctx context.Context, tx Tx, ownerIDs []int64) ([]RelationshipGroupKey, error) {
 	return deleteRelationshipGroups(ctx, tx, in("t.owner_id", ownerIDs))
 }
@@ -170,7 +171,8 @@ func RemoveRelationshipGroupMember(ctx context.Context, tx Tx, key RelationshipK
 	return count > 0, err
 }
 
-// FindRelationshipGroupIndexes returns the groups of the owner that a related user is in, in ascending order.
+// FindRelationshipGroupIndexes returns the groups of the owner that a related user is in, in
+// ascending order.
 func FindRelationshipGroupIndexes(ctx context.Context, r Reader, key RelationshipKey) ([]int32, error) {
 	indexes, err := sqldb.List[int32](ctx, r, sqldb.New("SELECT t.group_index FROM relationship_group_member AS t "+
 		"WHERE t.owner_id = ? AND t.related_user_id = ? ORDER BY t.group_index", key.OwnerID, key.RelatedUserID))

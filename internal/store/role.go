@@ -21,7 +21,8 @@ type AdminRole struct {
 	CreationDate time.Time
 }
 
-// An AdminRoleFilter selects roles, by the rules of AdminFilter. Permissions matches a role that has any of them.
+// An AdminRoleFilter selects roles, by the rules of AdminFilter. Permissions matches a role that
+// has any of them.
 type AdminRoleFilter struct {
 	IDs         []int64
 	Names       []string
@@ -86,7 +87,8 @@ func (f AdminRoleFilter) conditions() (c conditions) {
 // FindAdminRoles returns the roles that match the filter, ordered by id, in one statement.
 func FindAdminRoles(ctx context.Context, r Reader, filter AdminRoleFilter, page Page) ([]AdminRole, error) {
 	roles := []AdminRole{}
-	// The permissions are sorted below: the order of text differs between engines and their settings.
+	// The permissions are sorted below: the order of text differs between engines and their
+	// settings.
 	statement := sqldb.New("SELECT "+adminRoles.list("r")+", p.permission FROM (?) AS r LEFT JOIN admin_role_permission AS p ON p.role_id = r.id ORDER BY r.id",
 		pageOf(adminRoles.selected(filter.conditions()), page, "t.id"))
 	err := sqldb.Query(ctx, r, statement, func(row sqldb.Row) error {
@@ -118,7 +120,8 @@ func CountAdminRoles(ctx context.Context, r Reader, filter AdminRoleFilter) (int
 	return countRows(ctx, r, adminRoles.name, filter.conditions())
 }
 
-// UpdateAdminRoles changes the roles with the given ids. Modified counts those that differ afterwards.
+// UpdateAdminRoles changes the roles with the given ids. Modified counts those that differ
+// afterwards.
 func UpdateAdminRoles(ctx context.Context, tx Tx, ids []int64, change AdminRoleChange) (UpdateResult, error) {
 	existing, err := sqldb.List[int64](ctx, tx, sqldb.New("SELECT t.id FROM admin_role AS t WHERE ? ORDER BY t.id", sqldb.In("t.id", ids)))
 	if err != nil {
@@ -142,7 +145,8 @@ func UpdateAdminRoles(ctx context.Context, tx Tx, ids []int64, change AdminRoleC
 	return updated(ctx, tx, existing, modified)
 }
 
-// replacePermissions gives every role exactly the wanted permissions and returns the roles for which that was a change.
+// replacePermissions gives every role exactly the wanted permissions and returns the roles for
+// which that was a change.
 func replacePermissions(ctx context.Context, tx Tx, roles []int64, wanted []string) ([]int64, error) {
 	has, err := adminRolePermissions.find(ctx, tx, in("t.role_id", roles), Page{})
 	if err != nil {
@@ -172,8 +176,8 @@ func replacePermissions(ctx context.Context, tx Tx, roles []int64, wanted []stri
 	return changed, adminRolePermissions.insert(ctx, tx, permissions...)
 }
 
-// DeleteAdminRoles deletes the roles with the given ids and returns how many there were. Administrators keep the ids
-// of deleted roles.
+// DeleteAdminRoles deletes the roles with the given ids and returns how many there were.
+// Administrators keep the ids of deleted roles.
 func DeleteAdminRoles(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteByID(ctx, tx, "admin_role", ids)
 }

@@ -332,7 +332,8 @@ func (c *columnChanges) setField(column string, field any) {
 	c.set(column, value)
 }
 
-// touch gives a column a value in those rows that are modified for another reason. It comes after all set.
+// touch gives a column a value in those rows that are modified for another reason. It comes after
+// all set.
 func (c *columnChanges) touch(column string, value any) {
 	c.set(column, value)
 	c.touched++
@@ -404,11 +405,12 @@ func (c *columnChanges) run(ctx context.Context, tx Tx, table, returning string,
 	return matched, u.changed, nil
 }
 
-// A rowUpdate is a statement that changes rows of a table which fulfil conditions and differ from what they shall be.
+// A rowUpdate is a statement that changes rows of a table which fulfil conditions and differ from
+// what they shall be.
 type rowUpdate struct {
 	table string
-	// returning is the column whose values changed gets. columns are those that it changes, compared those by which rows
-	// differ.
+	// returning is the column whose values changed gets. columns are those that it changes,
+	// compared those by which rows differ.
 	returning         string
 	columns, compared []string
 	set               sqldb.SQL

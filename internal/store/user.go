@@ -10,8 +10,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A ProfileAccessStrategy says who may see the profile of a user. Its value is the position in the enumeration that
-// clients know.
+// A ProfileAccessStrategy says who may see the profile of a user. Its value is the position in the
+// enumeration that clients know.
 type ProfileAccessStrategy int32
 
 // The strategies.
@@ -40,7 +40,8 @@ type User struct {
 	DeletionDate    *time.Time
 	LastUpdatedDate time.Time
 	IsActive        bool
-	// UserDefinedAttributes are nil, or anything that has a JSON form. Numbers are json.Number when read.
+	// UserDefinedAttributes are nil, or anything that has a JSON form. Numbers are json.Number when
+	// read.
 	UserDefinedAttributes map[string]any
 }
 
@@ -110,8 +111,8 @@ func (f UserFilter) order(engine Engine) []string {
 	return orderBy(unique, datedColumn{"t.registration_date", f.Registration}, datedColumn{"t.deletion_date", f.Deletion})
 }
 
-// FindUsers returns the users that match the filter, ordered by the date or else the name that the filter asks for, if any,
-// and id.
+// FindUsers returns the users that match the filter, ordered by the date or else the name that the
+// filter asks for, if any, and id.
 func FindUsers(ctx context.Context, r Reader, filter UserFilter, page Page) ([]User, error) {
 	found, err := users.find(ctx, r, filter.conditions(sqldb.EngineOf(r)), page, filter.order(sqldb.EngineOf(r))...)
 	if err != nil {
@@ -151,8 +152,8 @@ func CountUsers(ctx context.Context, r Reader, filter UserFilter) (int64, error)
 	return countRows(ctx, r, userTable, filter.conditions(sqldb.EngineOf(r)))
 }
 
-// UpdateUsers changes the users with the given ids. Modified counts those that differ afterwards; those are updated at
-// the given date.
+// UpdateUsers changes the users with the given ids. Modified counts those that differ afterwards;
+// those are updated at the given date.
 func UpdateUsers(ctx context.Context, tx Tx, ids []int64, change UserChange, date time.Time) (UpdateResult, error) {
 	where := in("t.id", ids)
 	var columns columnChanges
@@ -177,7 +178,8 @@ func UpdateUsers(ctx context.Context, tx Tx, ids []int64, change UserChange, dat
 	return result, err
 }
 
-// MarkUsersDeleted deletes the users with the given ids logically and returns how many got another deletion date.
+// MarkUsersDeleted deletes the users with the given ids logically and returns how many got another
+// deletion date.
 func MarkUsersDeleted(ctx context.Context, tx Tx, ids []int64, date time.Time) (int64, error) {
 	var columns columnChanges
 	columns.set("deletion_date", date.UnixMilli())

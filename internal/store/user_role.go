@@ -89,7 +89,8 @@ func CountUserRoles(ctx context.Context, r Reader) (int64, error) {
 	return countRows(ctx, r, userRoleTable, nil)
 }
 
-// UpdateUserRoles changes the roles with the given ids. Modified counts those that differ afterwards.
+// UpdateUserRoles changes the roles with the given ids. Modified counts those that differ
+// afterwards.
 func UpdateUserRoles(ctx context.Context, tx Tx, ids []int64, change UserRoleChange) (UpdateResult, error) {
 	where := in("t.id", ids)
 	var columns columnChanges
@@ -106,8 +107,8 @@ func UpdateUserRoles(ctx context.Context, tx Tx, ids []int64, change UserRoleCha
 	return result, err
 }
 
-// DeleteUserRoles deletes the roles with the given ids and returns how many there were. Users keep the ids of deleted
-// roles.
+// DeleteUserRoles deletes the roles with the given ids and returns how many there were. Users keep
+// the ids of deleted roles.
 func DeleteUserRoles(ctx context.Context, tx Tx, ids []int64) (int64, error) {
 	return deleteRows(ctx, tx, userRoleTable, in("t.id", ids))
 }

@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/store/sqldb"
 )
 
-// A UserVersion names a list of which the devices of a user keep a copy. The date of its last change tells whether a
-// copy is up to date.
+// A UserVersion names a list of which the devices of a user keep a copy. The date of its last
+// change tells whether a copy is up to date.
 type UserVersion string
 
 // The lists.
@@ -36,8 +36,8 @@ var UserVersions = []UserVersion{
 	VersionSentGroupJoinRequests,
 }
 
-// InsertUserVersions notes that all lists of new users are of the given date. What exists stays. It returns for how many
-// users nothing existed.
+// InsertUserVersions notes that all lists of new users are of the given date. What exists stays. It
+// returns for how many users nothing existed.
 func InsertUserVersions(ctx context.Context, tx Tx, date time.Time, userIDs ...int64) (int64, error) {
 	if len(userIDs) == 0 {
 		return 0, nil
@@ -50,8 +50,9 @@ func InsertUserVersions(ctx context.Context, tx Tx, date time.Time, userIDs ...i
 	return n, nil
 }
 
-// BumpUserVersion notes in the transaction of a change that a list of the users has changed at the given date. The new
-// date is greater than every earlier one of the list, by a millisecond if need be: no two states of a list share a date.
+// BumpUserVersion notes in the transaction of a change that a list of the users has changed at the
+// given date. The new date is greater than every earlier one of the list, by a millisecond if need
+// be: no two states of a list share a date.
 func BumpUserVersion(ctx context.Context, tx Tx, kind UserVersion, date time.Time, userIDs ...int64) error {
 	if len(userIDs) == 0 {
 		return nil
@@ -69,8 +70,9 @@ func BumpUserVersion(ctx context.Context, tx Tx, kind UserVersion, date time.Tim
 	return nil
 }
 
-// FindUserVersion returns when a list of the user changed last, or nil if nothing is known of it. A reader of the list
-// asks for the date first: a change in between then makes the copy look too old, never too new.
+// FindUserVersion returns when a list of the user changed last, or nil if nothing is known of it. A
+// reader of the list asks for the date first: a change in between then makes the copy look too old,
+// never too new.
 func FindUserVersion(ctx context.Context, r Reader, kind UserVersion, userID int64) (*time.Time, error) {
 	if !slices.Contains(UserVersions, kind) {
 		return nil, fmt.Errorf("find the version %q of a user: there is no such version", kind)

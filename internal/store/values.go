@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Values are named values of a Change, in an order. A row of the audit trail is made for each write of an administrator, so
-// they are a list, which costs less than a map, and write their JSON themselves.
+// Values are named values of a Change, in an order. A row of the audit trail is made for each write
+// of an administrator, so they are a list, which costs less than a map, and write their JSON
+// themselves.
 type Values []Value
 
 // A Value is one of Values.

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Watch calls refresh periodically until ctx ends, so that what is kept in memory follows the store. While refresh
-// fails, what is in memory stays; the log tells once that it fails and once that it works again.
+// Watch calls refresh periodically until ctx ends, so that what is kept in memory follows the
+// store. While refresh fails, what is in memory stays; the log tells once that it fails and once
+// that it works again.
 func Watch(ctx context.Context, every time.Duration, logger *slog.Logger, what string, refresh func(context.Context) error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestGoldenKinds compares kinds.go with the kinds of AppRequest, and writes it if UPDATE_GOLDEN is set.
+// TestGoldenKinds compares kinds.go with the kinds of AppRequest, and writes it if UPDATE_GOLDEN is
+// set.
 func TestGoldenKinds(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("// SPDX-License-Identifier: Apache-2.0\n\n// Code generated from proto by go test ./internal/wire -run Golden. DO NOT EDIT.\n\npackage wire\n\n")

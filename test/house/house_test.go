@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"example.org/app/test/protocol"
 )
@@ -126,4 +127,34 @@ func TestProtocolTables(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestCommentWidth checks that lines with only a comment have at most 100 columns, with tabs of
+// four. Generated files, directives and lines of one word, such as links, may be wider.
+func TestCommentWidth(t *testing.T) {
+	const most = 100
+	walk(t, func(path string, source []byte) {
+		if bytes.Contains(source[:min(len(source), 400)], []byte("DO NOT EDIT")) {
+			return
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, source, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(source), "\n")
+		for _, group := range file.Comments {
+			for _, c := range group.List {
+				text, ok := strings.CutPrefix(c.Text, "// ")
+				at := files.Position(c.Pos()).Line
+				indent := strings.TrimSuffix(lines[at-1], c.Text)
+				if !ok || strings.Trim(indent, "\t") != "" || !strings.Contains(text, " ") {
+					continue
+				}
+				if n := 4*len(indent) + utf8.RuneCountInString(c.Text); n > most {
+					t.Errorf("%s:%d: the comment has %d columns, more than %d", path, at, n, most)
+				}
+			}
+		}
+	})
 }

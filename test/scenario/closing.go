@@ -124,8 +124,8 @@ func ownDevicesOffline(s *stage) {
 	closed(wire.ClosedByOtherDevice, a)
 	b.Beat()
 	a = s.login(s.first(), id, desktop)
-	// The session of the request may be closed before the response arrives. If there is a response, it is
-	// a success.
+	// The session of the request may be closed before the response arrives. If there is a response,
+	// it is a success.
 	response, err := b.Do(s.Context(), &wire.UpdateUserOnlineStatusRequest{UserStatus: wire.UserStatus_OFFLINE})
 	if err == nil && response.GetCode() != int32(apierr.OK) || err != nil && !errors.Is(err, chat.ErrClosed) {
 		s.Errorf("the request was answered with %v, %v", response, err)

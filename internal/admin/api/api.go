@@ -42,7 +42,8 @@ type Common struct {
 	Recorder *recording.Recorder
 }
 
-// Service are the parts that only the service role has. Operations of parts that are nil can be described, but not called.
+// Service are the parts that only the service role has. Operations of parts that are nil can be
+// described, but not called.
 type Service struct {
 	Administrators *administrator.Directory
 	Audit          *audit.Trail
@@ -58,7 +59,8 @@ type Service struct {
 	Presence       *presence.Directory
 	// NearbyLimits returns the current limits of searches for users nearby.
 	NearbyLimits func() presence.NearbyLimits
-	// DetailsLifetime returns how long after a login the details of the device are shown; 0 is without limit. It may be nil.
+	// DetailsLifetime returns how long after a login the details of the device are shown; 0 is
+	// without limit. It may be nil.
 	DetailsLifetime func() time.Duration
 	// StatisticsLimits returns the current limits of statistics queries.
 	StatisticsLimits func() StatisticsLimits

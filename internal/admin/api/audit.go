@@ -121,7 +121,8 @@ func newAuditRecord(r store.AuditRecord) AuditRecord {
 	return out
 }
 
-// decodeStored reads JSON of the trail. What somebody made unreadable is left out: app audit verify tells of it.
+// decodeStored reads JSON of the trail. What somebody made unreadable is left out: app audit verify
+// tells of it.
 func decodeStored[T any](text string, dst *T) *T {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -218,7 +219,8 @@ func auditLine(r store.AuditRecord) []string {
 		strconv.Itoa(int(r.Code)), strconv.Itoa(int(r.Status)), r.Reason,
 	}
 	for i, cell := range line {
-		// A spreadsheet would run a cell that begins like a formula, and callers choose names and parameters.
+		// A spreadsheet would run a cell that begins like a formula, and callers choose names and
+		// parameters.
 		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 			if _, err := strconv.ParseInt(cell, 10, 64); err != nil {
 				line[i] = "'" + cell

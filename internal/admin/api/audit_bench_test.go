@@ -15,8 +15,9 @@ import (
 	"example.org/app/internal/store/storetest"
 )
 
-// BenchmarkAuditedWrite is PUT and POST /users without a network, with and without the audit trail: by one caller, and by many, whose
-// changes share commits. The processor time of the process says what the trail costs on a machine that does other things too.
+// BenchmarkAuditedWrite is PUT and POST /users without a network, with and without the audit trail:
+// by one caller, and by many, whose changes share commits. The processor time of the process says
+// what the trail costs on a machine that does other things too.
 func BenchmarkAuditedWrite(b *testing.B) {
 	for _, engine := range []struct {
 		name string

@@ -20,7 +20,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestAuditedWriteCost counts what the audit trail adds to a write: one statement, the insertion of the row, and a few allocations.
+// TestAuditedWriteCost counts what the audit trail adds to a write: one statement, the insertion of
+// the row, and a few allocations.
 func TestAuditedWriteCost(t *testing.T) {
 	need.Time(t)
 	for _, engine := range []struct {
@@ -63,8 +64,8 @@ func newCounted(t *testing.T, db *store.DB, audited bool) *counted {
 	return &counted{db: db, api: a, last: 1000}
 }
 
-// newWriting returns an admin interface without a network, for operations that write users and blocks, and an audit trail, which it has
-// if it is audited.
+// newWriting returns an admin interface without a network, for operations that write users and
+// blocks, and an audit trail, which it has if it is audited.
 func newWriting(tb testing.TB, db *store.DB, audited bool) (*admin.API, *audit.Trail) {
 	tb.Helper()
 	generator, err := ids.New(1)

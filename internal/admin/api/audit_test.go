@@ -75,7 +75,8 @@ type write struct {
 	operation, target, body string
 	// record is what changes; "" if the row does not tell.
 	record string
-	// keep is the name under which the id of the result is kept; {name} stands for it in later requests.
+	// keep is the name under which the id of the result is kept; {name} stands for it in later
+	// requests.
 	keep string
 	// targets are among the ids of the row.
 	targets string
@@ -175,8 +176,8 @@ func writes() []write {
 	}
 }
 
-// TestAuditOfEveryWrite sends every operation that writes, once by somebody who may and once by somebody who may not, and
-// looks for the rows of both.
+// TestAuditOfEveryWrite sends every operation that writes, once by somebody who may and once by
+// somebody who may not, and looks for the rows of both.
 func TestAuditOfEveryWrite(t *testing.T) {
 	need.Time(t)
 	onBothEngines(t, func(t *testing.T, h *harness) {

@@ -115,8 +115,8 @@ func (h settingHandlers) query(_ context.Context, in *settingQuery) (admin.Versi
 	return admin.Versioned[Settings]{Data: Settings{settingSchemaVersion, tree}, Version: version}, nil
 }
 
-// addPlugins adds the settings of the plugins that this node knows to a tree. leaf gets the value that holds, nil if
-// there is none, and where it came from; it returns false for what is left out.
+// addPlugins adds the settings of the plugins that this node knows to a tree. leaf gets the value
+// that holds, nil if there is none, and where it came from; it returns false for what is left out.
 func (h settingHandlers) addPlugins(tree map[string]any, in settingQuery, leaf func(x *plugin.Setting, value any, source string) (any, bool)) {
 	all := map[string]any{}
 	for id, schema := range h.settings.PluginSchemas() {
@@ -262,8 +262,8 @@ type settingUpdate struct {
 // settingValues are settings as nested objects.
 type settingValues map[string]any
 
-// Describe implements admin.Describer: which settings of plugins are secret only the node knows that has the plugin, so
-// that their values are left out. The history of the settings has them.
+// Describe implements admin.Describer: which settings of plugins are secret only the node knows
+// that has the plugin, so that their values are left out. The history of the settings has them.
 func (v settingValues) Describe() any {
 	shown := maps.Clone(map[string]any(v))
 	if all, ok := shown["plugins"]; ok {

@@ -26,7 +26,8 @@ type contract struct {
 
 type documentedResponse struct{ Content map[string]json.RawMessage }
 
-// contracts are those of the two interfaces, which are the same in all tests of this package: to make one takes a while.
+// contracts are those of the two interfaces, which are the same in all tests of this package: to
+// make one takes a while.
 var contracts struct {
 	mu               sync.Mutex
 	service, gateway *contract
@@ -80,8 +81,8 @@ func allowNull(document any) {
 	}
 }
 
-// check fails if the document does not describe the answer to a request: its status, the type of its content and, if that
-// is JSON, its schema.
+// check fails if the document does not describe the answer to a request: its status, the type of
+// its content and, if that is JSON, its schema.
 func (c *contract) check(method, path string, r reply) error {
 	operation, ok := c.paths[path][strings.ToLower(method)]
 	if !ok {
@@ -125,7 +126,8 @@ func (c *contract) schema(url string) (*jsonschema.Schema, error) {
 	return made, err
 }
 
-// keepsContract checks an answer of the interface, which every request of the tests of this package goes through.
+// keepsContract checks an answer of the interface, which every request of the tests of this package
+// goes through.
 func (h *harness) keepsContract(a *admin.API, method, target string, r reply) {
 	h.t.Helper()
 	path, _, _ := strings.Cut(target, "?")

@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Check tells whether a part of the process can serve: nil, or why not. A Degraded says what is wrong with a part that
-// serves all the same.
+// Check tells whether a part of the process can serve: nil, or why not. A Degraded says what is
+// wrong with a part that serves all the same.
 type Check struct {
 	Name string
 	Do   func(context.Context) error

@@ -495,8 +495,8 @@ func (h pluginHandlers) delete(ctx context.Context, in *pluginDeletion) (admin.N
 	return admin.NoContent{}, nil
 }
 
-// withCommas adds the ids of loaded plugins that have commas, and that the query therefore came in pieces of. New plugins
-// cannot have such ids, older ones can be removed like that.
+// withCommas adds the ids of loaded plugins that have commas, and that the query therefore came in
+// pieces of. New plugins cannot have such ids, older ones can be removed like that.
 func (h pluginHandlers) withCommas(ids []string) []string {
 	all := "," + strings.Join(ids, ",") + ","
 	for _, p := range h.Manager.Plugins() {

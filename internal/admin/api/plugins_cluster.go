@@ -111,7 +111,8 @@ func newClusterRecord(p catalog.Plugin, nodes []catalog.NodeStates) *clusterReco
 	return r
 }
 
-// withCluster adds what the cluster knows to the plugins of this node, and the plugins that this node does not have.
+// withCluster adds what the cluster knows to the plugins of this node, and the plugins that this
+// node does not have.
 func (h pluginHandlers) withCluster(ctx context.Context, list []pluginRecord, wanted func(string) bool) []pluginRecord {
 	known := slices.DeleteFunc(h.Catalog.Known(ctx), func(p catalog.Plugin) bool { return !wanted(p.ID) })
 	if len(known) == 0 {

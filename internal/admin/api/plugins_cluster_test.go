@@ -18,7 +18,8 @@ func clusterPart(number int, status string, revision int, state string) string {
 		number, status, revision, state, number)
 }
 
-// TestClusterPlugins adds, replaces, starts and removes plugins of the cluster, in the words of callers.
+// TestClusterPlugins adds, replaces, starts and removes plugins of the cluster, in the words of
+// callers.
 func TestClusterPlugins(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, h *harness) {
 		post := func(name, query, body string, status int, want string) scenario {

@@ -140,8 +140,8 @@ func (h pluginHandlers) createArchives(ctx context.Context, in *archiveCreation)
 	return h.create(ctx, in.pluginCreation, uploads)
 }
 
-// archiveName is what an archive is called: by its field, as callers of such servers do, or by its file, as browsers and
-// tools do.
+// archiveName is what an archive is called: by its field, as callers of such servers do, or by its
+// file, as browsers and tools do.
 func archiveName(f admin.File) string {
 	isArchive := func(name string) bool {
 		ext := strings.ToLower(filepath.Ext(name))
@@ -234,8 +234,9 @@ func newPluginOutcome(u plugin.Upload, added plugin.Added) pluginOutcome {
 	return out
 }
 
-// refusal is the error of uploads of which at least one was not accepted. It names the problem of each. That of a single
-// upload keeps its code, as a caller of one knows what it is about. What is left is an error of what was to be undone.
+// refusal is the error of uploads of which at least one was not accepted. It names the problem of
+// each. That of a single upload keeps its code, as a caller of one knows what it is about. What is
+// left is an error of what was to be undone.
 func refusal(uploads []plugin.Upload, errs []error, left error) error {
 	var reasons, exceptions []string
 	single := &apierr.Error{Code: apierr.IllegalArgument}

@@ -109,8 +109,8 @@ func mayGrant(ctx context.Context, g plugin.Grants) error {
 	return nil
 }
 
-// grantUploads grants plugins that were checked what they ask for, all or none of them. undo takes it back, for uploads that
-// are refused after all.
+// grantUploads grants plugins that were checked what they ask for, all or none of them. undo takes
+// it back, for uploads that are refused after all.
 func (h pluginHandlers) grantUploads(ctx context.Context, c pluginCreation, uploads []plugin.Upload, plugins []*plugin.Plugin, errs []error) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {

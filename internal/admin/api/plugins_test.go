@@ -97,7 +97,8 @@ func (h *harness) openPlugins() api.Plugins {
 	}}
 }
 
-// lineHost runs plugins of one line: the id, the hooks that fail, and odd for one that has a warning.
+// lineHost runs plugins of one line: the id, the hooks that fail, and odd for one that has a
+// warning.
 type lineHost struct{ open *atomic.Int32 }
 
 func (lineHost) Language() plugin.Language   { return plugin.JavaScript }

@@ -10,8 +10,8 @@ import (
 	"example.org/app/internal/admin/api"
 )
 
-// TestReplicaOperations checks which queries a replica may serve: those of what users have, not those that say who may
-// administer, what is set or who is blocked.
+// TestReplicaOperations checks which queries a replica may serve: those of what users have, not
+// those that say who may administer, what is set or who is blocked.
 func TestReplicaOperations(t *testing.T) {
 	primary := []string{
 		"AdminController", "AdminRoleController", "AdminTokenController", "MemberController", "SettingController",

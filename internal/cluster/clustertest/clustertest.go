@@ -18,7 +18,8 @@ import (
 	"example.org/app/internal/store"
 )
 
-// Timeout bounds every wait of the suite. It is long because the race detector and other work make everything slow.
+// Timeout bounds every wait of the suite. It is long because the race detector and other work make
+// everything slow.
 const Timeout = 5 * time.Minute
 
 // A Fabric is a NATS server that several connections of the test share.
@@ -232,7 +233,8 @@ func Embedded(t testing.TB) *Fabric {
 	return &Fabric{Options: cluster.Options{Server: e}, Stop: e.stop, Start: e.start}
 }
 
-// Listen starts an embedded server that other processes reach with the token "secret". It is closed when the test ends.
+// Listen starts an embedded server that other processes reach with the token "secret". It is closed
+// when the test ends.
 func Listen(t testing.TB) *cluster.Server {
 	t.Helper()
 	server, err := cluster.StartServer(t.Context(), cluster.ServerOptions{Listen: "127.0.0.1:0", Token: "secret"})

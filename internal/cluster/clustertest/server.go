@@ -51,9 +51,9 @@ func Cleanup() error {
 	return os.RemoveAll(program.folder)
 }
 
-// A Server is a NATS server in a process of its own, with JetStream, on a port of the loopback interface that stays the
-// same when it is restarted. A shell is its parent and waits on a pipe that the test holds open: when the test ends, in
-// whatever way, the server is killed.
+// A Server is a NATS server in a process of its own, with JetStream, on a port of the loopback
+// interface that stays the same when it is restarted. A shell is its parent and waits on a pipe
+// that the test holds open: when the test ends, in whatever way, the server is killed.
 type Server struct {
 	port int
 	// settings is the path of a configuration file; empty means none.
@@ -72,7 +72,8 @@ read -r line
 kill -KILL $pid
 wait $pid`
 
-// StartServer starts a server with these lines in its configuration file. It is stopped when the test ends.
+// StartServer starts a server with these lines in its configuration file. It is stopped when the
+// test ends.
 func StartServer(t testing.TB, lines ...string) *Server {
 	t.Helper()
 	s := &Server{port: need.Port(t), folder: t.TempDir()}
@@ -208,7 +209,8 @@ func (s *Server) Usage(t testing.TB) (u Usage) {
 		}
 		return n
 	}
-	// See proc(5): the first two values of io, the second of statm, and the 14th and 15th of stat, in hundredths of a second.
+	// See proc(5): the first two values of io, the second of statm, and the 14th and 15th of stat,
+	// in hundredths of a second.
 	io, stat := read("io"), read("stat")
 	u.Read, u.Written = number(io, 1), number(io, 3)
 	u.Resident = number(read("statm"), 1) * int64(os.Getpagesize())

@@ -21,8 +21,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// Servers are NATS servers that form a cluster. They talk to each other and to their clients over TLS, and everybody shows
-// a certificate.
+// Servers are NATS servers that form a cluster. They talk to each other and to their clients over
+// TLS, and everybody shows a certificate.
 type Servers struct {
 	// Each are the servers, to be stopped and started individually.
 	Each []*Server

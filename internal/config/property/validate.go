@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// Validate checks every rule of every property of the struct that target points to, in the order of declaration, but does not call
-// the Validate method of that struct, which may be the caller. The error is an *Error without a source.
+// Validate checks every rule of every property of the struct that target points to, in the order of
+// declaration, but does not call the Validate method of that struct, which may be the caller. The
+// error is an *Error without a source.
 func (t *Tree) Validate(target any) error {
 	if err := t.validate(valueOf(target)); err != nil {
 		return err

@@ -74,7 +74,8 @@ func readKeys(settings config.JWTAlgorithms) (map[string]any, error) {
 	return keys, nil
 }
 
-// readKey adds the key in the file at path, if there is one. The error is one line that names the property.
+// readKey adds the key in the file at path, if there is one. The error is one line that names the
+// property.
 func readKey(keys map[string]any, algorithm, property, path string, read func([]byte) (any, error), check func(any) error) error {
 	if path == "" {
 		return nil

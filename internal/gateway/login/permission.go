@@ -39,7 +39,8 @@ var everything = sync.OnceValue(func() *Permissions {
 // All returns the permission for every kind of request.
 func All() *Permissions { return everything() }
 
-// Allows reports whether a request of the kind may be sent. A session may always be opened and closed.
+// Allows reports whether a request of the kind may be sent. A session may always be opened and
+// closed.
 func (p *Permissions) Allows(k wire.Kind) bool {
 	if ofSession(k) {
 		return true

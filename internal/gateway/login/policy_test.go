@@ -143,8 +143,8 @@ func policyOf(statements string) (*Permissions, error) {
 	return parsePolicy(object["statements"])
 }
 
-// FuzzPolicy checks that no policy permits what one of its statements denies, and that everything permitted is allowed
-// by one of them.
+// FuzzPolicy checks that no policy permits what one of its statements denies, and that everything
+// permitted is allowed by one of them.
 func FuzzPolicy(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `null`, `[{"effect": "ALLOW", "actions": "*", "resources": "*"}]`,

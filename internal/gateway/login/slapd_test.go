@@ -42,7 +42,8 @@ type slapd struct {
 	pipe    io.Closer
 }
 
-// slapdScript runs the program $0 in the folder $1 until standard input ends, so that it does not outlive the test.
+// slapdScript runs the program $0 in the folder $1 until standard input ends, so that it does not
+// outlive the test.
 const slapdScript = `"$0" -f "$1/slapd.conf" -h "$2" -d 0 >"$1/log" 2>&1 </dev/null &
 pid=$!
 read -r line
@@ -201,7 +202,8 @@ func (s *slapd) stop(t testing.TB) {
 	s.command = nil
 }
 
-// fill adds the entries: user 1 with a password, user 2 twice, user 3 three times, user 4 without password.
+// fill adds the entries: user 1 with a password, user 2 twice, user 3 three times, user 4 without
+// password.
 func (s *slapd) fill(t testing.TB) {
 	t.Helper()
 	c, err := ldap.DialURL(fmt.Sprintf("ldap://127.0.0.1:%d", s.plain))

@@ -20,7 +20,8 @@ type records[F, T any] struct {
 	count counter[F]
 }
 
-// Find returns the records that match in the order of their keys, or of the first date that the filter asks for.
+// Find returns the records that match in the order of their keys, or of the first date that the
+// filter asks for.
 func (q records[F, T]) Find(ctx context.Context, f F, limit, offset int) (found []T, err error) {
 	err = q.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		found, err = q.find(ctx, r, f, store.Page{Limit: limit, Offset: offset})
@@ -29,7 +30,8 @@ func (q records[F, T]) Find(ctx context.Context, f F, limit, offset int) (found 
 	return found, err
 }
 
-// FindPage returns a page of what Find finds and how many there are in all, as far as store.ForTotal counts.
+// FindPage returns a page of what Find finds and how many there are in all, as far as
+// store.ForTotal counts.
 func (q records[F, T]) FindPage(ctx context.Context, f F, page store.Page) (total int64, found []T, err error) {
 	err = q.store.Read(ctx, func(ctx context.Context, r store.Reader) error {
 		if total, err = q.count(ctx, store.ForTotal(r, page), f); err != nil || total == 0 {

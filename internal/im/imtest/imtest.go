@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package imtest builds the rules of the domain over a real store, for the tests of packages that need more than one noun
-// of it. It is for tests only.
+// Package imtest builds the rules of the domain over a real store, for the tests of packages that
+// need more than one noun of it. It is for tests only.
 package imtest
 
 import (

@@ -95,8 +95,8 @@ func (b *batch) take(runner int) (taken []*posting) {
 	return taken
 }
 
-// takeFree takes the messages of conversations that are not busy, if there is a crowd of them or few
-// suffice. The caller holds b.mu.
+// takeFree takes the messages of conversations that are not busy, if there is a crowd of them or
+// few suffice. The caller holds b.mu.
 func (b *batch) takeFree(few bool) (taken []*posting) {
 	free := func(p *posting) bool { return !b.busy[conversationNumber(p.composed)] }
 	n := 0

@@ -132,8 +132,8 @@ func TestHotGroup(t *testing.T) {
 	})
 }
 
-// TestSlowTransaction holds up the transaction of a message: those of other conversations do not wait for it, and the next one of its
-// conversation does.
+// TestSlowTransaction holds up the transaction of a message: those of other conversations do not
+// wait for it, and the next one of its conversation does.
 func TestSlowTransaction(t *testing.T) {
 	w := newWorld(t, storetest.Open(t, store.Options{URL: storetest.MigratedURL(t), Timeout: time.Minute, LockTimeout: time.Minute}))
 	w.elsewhere = true

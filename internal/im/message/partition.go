@@ -52,7 +52,8 @@ func (e expiry) prepare(ctx context.Context) (made int64, err error) {
 				return err
 			}
 			from := now.Truncate(time.Hour)
-			// After a long time without a leader a gap is left: the messages of that time stay where all are that have no partition.
+			// After a long time without a leader a gap is left: the messages of that time stay
+			// where all are that have no partition.
 			if n := len(list); n > 0 && list[n-1].To >= ids.First(now.Add(-width)) {
 				from = ids.Time(list[n-1].To)
 			}

@@ -57,7 +57,8 @@ func TestStatements(t *testing.T) {
 		// The recipient; the message; the read date.
 		count("a private message", 3, send(private(1)))
 		count("64 private messages together", 3, together(privates...))
-		// The group, its type and the membership; the message; the read date; the version and the ids of the members.
+		// The group, its type and the membership; the message; the read date; the version and the
+		// ids of the members.
 		count("the first message to a group", 7, send(toGroup(1)))
 		count("another message to the group", 6, send(toGroup(2)))
 		count("64 messages to a group together", 5, together(groups...))

@@ -193,7 +193,8 @@ func (b *Book[R, V, F, C]) Find(ctx context.Context, f Filter[F], limit, offset 
 	return found, err
 }
 
-// FindPage returns a page of requests and how many there are in all, as far as store.ForTotal counts.
+// FindPage returns a page of requests and how many there are in all, as far as store.ForTotal
+// counts.
 func (b *Book[R, V, F, C]) FindPage(ctx context.Context, f Filter[F], page store.Page) (int64, []V, error) {
 	return b.query(ctx, f, page, true)
 }

@@ -67,8 +67,8 @@ func (r Rules) Forbidden(d Device) bool {
 	return d == Unknown && !r.AllowUnknown || d == Others && !r.AllowOthers || slices.Contains(policies[r.Strategy].forbidden, d)
 }
 
-// Conflicts returns the kinds whose sessions conflict with a login of the kind, in ascending order. Every kind
-// conflicts with itself.
+// Conflicts returns the kinds whose sessions conflict with a login of the kind, in ascending order.
+// Every kind conflicts with itself.
 func (r Rules) Conflicts(d Device) []Device {
 	found := []Device{d}
 	for _, set := range policies[r.Strategy].exclusive {

@@ -129,7 +129,8 @@ func sources(more map[string]string) map[string]string {
 	return files
 }
 
-// TestBuildFromLock makes the same script of packages that a lock file names as of those in node_modules.
+// TestBuildFromLock makes the same script of packages that a lock file names as of those in
+// node_modules.
 func TestBuildFromLock(t *testing.T) {
 	r := newRegistry(t, published)
 	cache := t.TempDir()
@@ -182,7 +183,8 @@ func TestBuildFromLock(t *testing.T) {
 	}
 }
 
-// TestWatchFromLock adds an import, and then a package to the lock file, while the sources are watched.
+// TestWatchFromLock adds an import, and then a package to the lock file, while the sources are
+// watched.
 func TestWatchFromLock(t *testing.T) {
 	r := newRegistry(t, published)
 	dir := folder(t, map[string]string{"main.js": "console.log('nothing');", "package-lock.json": r.lock(t, "node_modules/two")})

@@ -274,7 +274,8 @@ func (c *Catalog) Do(ctx context.Context, id string, h plugin.Hook, by Change) (
 	return changed, nil
 }
 
-// Remove removes a plugin with all of its versions from all nodes. It returns when this process has removed it.
+// Remove removes a plugin with all of its versions from all nodes. It returns when this process has
+// removed it.
 func (c *Catalog) Remove(ctx context.Context, id string) error {
 	err := c.write(ctx, func(ctx context.Context, tx store.Tx) error {
 		found, err := store.DeleteClusterPlugin(ctx, tx, id)

@@ -40,8 +40,8 @@ type node struct {
 	// changes counts what it told others of.
 	changes atomic.Int32
 	id      string
-	// peers are the processes of its cluster, itself included; none is itself alone. lost says that it does not answer them,
-	// and follows that another one leads.
+	// peers are the processes of its cluster, itself included; none is itself alone. lost says that
+	// it does not answer them, and follows that another one leads.
 	peers         []*node
 	lost, follows atomic.Bool
 }
@@ -203,7 +203,8 @@ func TestNodesFollow(t *testing.T) {
 		if err := c.Start(t.Context()); err != nil || c.state("two") != "STARTED 1" {
 			t.Errorf("%v, state %q", err, c.state("two"))
 		}
-		// A plugin that is removed and added again is another one, though its bytes and its number are the same.
+		// A plugin that is removed and added again is another one, though its bytes and its number
+		// are the same.
 		if err := a.Remove(t.Context(), "two"); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,8 @@ func TestRolesOfPlugins(t *testing.T) {
 	}
 }
 
-// TestSettingsForAnotherRole has a node know the settings of a plugin of the cluster that it does not load.
+// TestSettingsForAnotherRole has a node know the settings of a plugin of the cluster that it does
+// not load.
 func TestSettingsForAnotherRole(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		gateway, service := newNode(t, db, role.Gateway), newNode(t, db, role.Service)
@@ -292,7 +294,8 @@ func TestDamagedFiles(t *testing.T) {
 	})
 }
 
-// TestFailureOnOneNode has a version that one node cannot load, and an own plugin that keeps another one out.
+// TestFailureOnOneNode has a version that one node cannot load, and an own plugin that keeps
+// another one out.
 func TestFailureOnOneNode(t *testing.T) {
 	db := storetest.SQLite(t)
 	a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)

@@ -41,7 +41,8 @@ func (n *node) over(t *testing.T, meanwhile func()) store.PluginRollout {
 	}
 }
 
-// TestJudgement lets candidates do worse than the active version, each in its own way, after they did well.
+// TestJudgement lets candidates do worse than the active version, each in its own way, after they
+// did well.
 func TestJudgement(t *testing.T) {
 	need.Time(t)
 	const bad = `
@@ -176,7 +177,8 @@ func TestJudgementOverNodes(t *testing.T) {
 	want(a.over(t, wait), catalog.RolloutRolledBack, "2 nodes together: in the last 10s 40 of 40 calls failed, more than 10 %", 2, 40, 40)
 }
 
-// TestConditionsOfShadows lets shadows do worse than the active version, each in its own way, and one as well.
+// TestConditionsOfShadows lets shadows do worse than the active version, each in its own way, and
+// one as well.
 func TestConditionsOfShadows(t *testing.T) {
 	need.Time(t)
 	db := storetest.SQLite(t)

@@ -72,7 +72,8 @@ func (n *node) ended(t *testing.T, id int64) store.PluginRollout {
 	}
 }
 
-// TestRollouts tries versions on one of two nodes: one that fails, one that does not start, and good ones.
+// TestRollouts tries versions on one of two nodes: one that fails, one that does not start, and
+// good ones.
 func TestRollouts(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
@@ -190,7 +191,8 @@ func TestRefusedRollouts(t *testing.T) {
 	}
 }
 
-// answering is a version of a plugin that answers requests with its version; more are further members of its class.
+// answering is a version of a plugin that answers requests with its version; more are further
+// members of its class.
 func answering(version, more string) []byte {
 	return fmt.Appendf(nil, `
 class Answer extends AppExtension {
@@ -232,7 +234,8 @@ func (n *node) serves(t *testing.T, want string) {
 	t.Fatalf("node %s answers with %s, want %s", n.id, got, want)
 }
 
-// splitPair is a cluster of two nodes with version 1 of the plugin "split"; more are further members of its class.
+// splitPair is a cluster of two nodes with version 1 of the plugin "split"; more are further
+// members of its class.
 func splitPair(t *testing.T, db *store.DB, more string) (a, b *node) {
 	t.Helper()
 	a, b = newNode(t, db, role.Service), newNode(t, db, role.Service)
@@ -376,8 +379,8 @@ func TestSplits(t *testing.T) {
 	})
 }
 
-// TestPromotedShadow promotes shadows. When the decision is answered, the process runs the version alone, although it took two
-// steps: the version took over and the shadow ended.
+// TestPromotedShadow promotes shadows. When the decision is answered, the process runs the version
+// alone, although it took two steps: the version took over and the shadow ended.
 func TestPromotedShadow(t *testing.T) {
 	a, _ := splitPair(t, storetest.SQLite(t), "")
 	numbers := []int64{a.keep(t, answering("2", "")), 1}
@@ -398,8 +401,8 @@ func TestPromotedShadow(t *testing.T) {
 	}
 }
 
-// TestShadows runs versions on copies of calls: nobody gets their answers, differences are counted, and they are promoted or
-// rolled back like others.
+// TestShadows runs versions on copies of calls: nobody gets their answers, differences are counted,
+// and they are promoted or rolled back like others.
 func TestShadows(t *testing.T) {
 	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
@@ -492,7 +495,8 @@ func TestShadows(t *testing.T) {
 	})
 }
 
-// TestSteps brings a version to more and more users: a good one to all, one that fails from the second step on to nobody.
+// TestSteps brings a version to more and more users: a good one to all, one that fails from the
+// second step on to nobody.
 func TestSteps(t *testing.T) {
 	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
@@ -529,8 +533,8 @@ func TestSteps(t *testing.T) {
 			}
 		}
 
-		// The first step ends by itself, the second one by hand, and after the last one the version is promoted. Both nodes judge,
-		// and no step is left out.
+		// The first step ends by itself, the second one by hand, and after the last one the version
+		// is promoted. Both nodes judge, and no step is left out.
 		r := roll(answering("2", "handle() {}"), store.RolloutStep{AfterMillis: 1}, store.RolloutStep{Percentage: 50}, store.RolloutStep{Percentage: 100, AfterMillis: 1})
 		if r.Percentage != 0 || r.PromoteAfterMillis != 1 || r.Step() != 0 {
 			t.Errorf("it begins with %+v", r)

@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve loads a plugin, says which processes the JVM, the spare JVM and one that the plugin started are, and waits to be killed.
+// serve loads a plugin, says which processes the JVM, the spare JVM and one that the plugin started
+// are, and waits to be killed.
 func serve(jar string) error {
 	data, err := os.ReadFile(jar)
 	if err != nil {
@@ -72,7 +73,8 @@ func serve(jar string) error {
 	select {}
 }
 
-// startChild starts this program as a server and returns the processes of its JVMs and of one that its plugin started.
+// startChild starts this program as a server and returns the processes of its JVMs and of one that
+// its plugin started.
 func startChild(t *testing.T) (child *exec.Cmd, pids string) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "a.jar")

@@ -52,7 +52,8 @@ const (
 	// cacheNice is the additional niceness of JVMs that create a file in the background, if the
 	// others have any.
 	cacheNice = 5
-	// aheadOfTimeJava is the first Java whose caches have linked classes; older ones have parsed classes.
+	// aheadOfTimeJava is the first Java whose caches have linked classes; older ones have parsed
+	// classes.
 	aheadOfTimeJava = 25
 )
 

@@ -73,7 +73,8 @@ func TestClassCacheKey(t *testing.T) {
 	}
 }
 
-// TestSharedArchive makes a class cache as for versions of Java without caches of linked classes, and uses it.
+// TestSharedArchive makes a class cache as for versions of Java without caches of linked classes,
+// and uses it.
 func TestSharedArchive(t *testing.T) {
 	java, err := Find(t.Context(), os.Getenv("APP_TEST_JAVA_HOME"))
 	if err == nil {

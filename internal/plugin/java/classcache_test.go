@@ -27,7 +27,8 @@ func cacheFiles(t *testing.T, dir string) []string {
 	return list
 }
 
-// startWith starts a JVM with a folder of class caches, and returns the file from which the JVM says that the host's classes are.
+// startWith starts a JVM with a folder of class caches, and returns the file from which the JVM
+// says that the host's classes are.
 func startWith(t *testing.T, dir string) (w *world, file string) {
 	t.Helper()
 	classes := filepath.Join(t.TempDir(), "classes.log")
@@ -140,7 +141,8 @@ func TestDamagedClassCache(t *testing.T) {
 	}
 }
 
-// TestUnusedClassCache does not use a class cache that everybody may write, with an agent, or for another heap.
+// TestUnusedClassCache does not use a class cache that everybody may write, with an agent, or for
+// another heap.
 func TestUnusedClassCache(t *testing.T) {
 	t.Parallel()
 	dir, _ := copyCache(t)
@@ -174,7 +176,8 @@ func TestUnusedClassCache(t *testing.T) {
 	}
 }
 
-// TestMakeClassCache lets two hosts need a class cache at once: one of them makes it, and the next JVM of each uses it.
+// TestMakeClassCache lets two hosts need a class cache at once: one of them makes it, and the next
+// JVM of each uses it.
 func TestMakeClassCache(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "caches")
@@ -222,7 +225,8 @@ func TestClassCacheWithoutPlace(t *testing.T) {
 	}
 }
 
-// TestCloseWhileClassCacheIsMade closes a host that makes a class cache, which leaves nothing behind.
+// TestCloseWhileClassCacheIsMade closes a host that makes a class cache, which leaves nothing
+// behind.
 func TestCloseWhileClassCacheIsMade(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "caches")

@@ -18,7 +18,8 @@ import (
 
 // A codec encodes and decodes values of one Go type. There is one for each type.
 type codec struct {
-	// write appends a value; an error means that it cannot be written. A struct must be addressable.
+	// write appends a value; an error means that it cannot be written. A struct must be
+	// addressable.
 	write func(b []byte, v reflect.Value) ([]byte, error)
 	// read sets v, which is addressable and zero.
 	read func(r *in, v reflect.Value)

@@ -160,7 +160,8 @@ func TestLimits(t *testing.T) {
 	waiting.Wait()
 }
 
-// TestFullPipe proves that nobody waits for a pipe that the other end does not read, and that nothing is lost by that.
+// TestFullPipe proves that nobody waits for a pipe that the other end does not read, and that
+// nothing is lost by that.
 func TestFullPipe(t *testing.T) {
 	p := newPeer(t, 1000)
 	big := make([]byte, 300_000)
@@ -211,7 +212,8 @@ func (c *conn) pendingNow() map[uint64]*request {
 	return clone
 }
 
-// TestUnsent proves that only those requests can be made again of which the other end has seen nothing.
+// TestUnsent proves that only those requests can be made again of which the other end has seen
+// nothing.
 func TestUnsent(t *testing.T) {
 	p := newPeer(t, 1000)
 	first, later := make(chan error, 1), make(chan error, 1)

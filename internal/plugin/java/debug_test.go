@@ -61,8 +61,8 @@ func (d *debugger) goOn(what string, is func() bool) {
 	d.repeat("cont", what, is)
 }
 
-// repeat gives a command until something is so, because a debugger that is busy with an event does not hear it, or does
-// not know yet which thread is meant.
+// repeat gives a command until something is so, because a debugger that is busy with an event does
+// not hear it, or does not know yet which thread is meant.
 func (d *debugger) repeat(command, what string, is func() bool) {
 	d.t.Helper()
 	next := time.Now()
@@ -80,8 +80,8 @@ func (d *debugger) repeat(command, what string, is func() bool) {
 	})
 }
 
-// TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of the call, which is much
-// shorter, does not count.
+// TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of
+// the call, which is much shorter, does not count.
 func TestDebugger(t *testing.T) {
 	t.Parallel()
 	port := need.Port(t)
@@ -135,8 +135,8 @@ func TestDebugger(t *testing.T) {
 	}
 }
 
-// TestSuspended lets a JVM wait for a debugger that does not come. Whoever waits with it may go away, and the host ends
-// all the same.
+// TestSuspended lets a JVM wait for a debugger that does not come. Whoever waits with it may go
+// away, and the host ends all the same.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: need.Port(t), Suspend: true} })

@@ -90,7 +90,8 @@ func TestSpin(t *testing.T) {
 	w.says(m, "echo", "echo")
 }
 
-// TestFlood lets a plugin write without end: others are served, and what the log cannot take is counted.
+// TestFlood lets a plugin write without end: others are served, and what the log cannot take is
+// counted.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -138,8 +139,8 @@ func TestSlowHook(t *testing.T) {
 	w.says(m, "echo", "echo")
 }
 
-// load16 calls a plugin from many callers until the returned function is called, which says how many calls succeeded
-// and how many failed.
+// load16 calls a plugin from many callers until the returned function is called, which says how
+// many calls succeeded and how many failed.
 func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
 	var good, bad atomic.Int64
 	var wg sync.WaitGroup
@@ -174,7 +175,8 @@ func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
 	}
 }
 
-// TestKilled kills the JVM under load, several times: it comes back with its plugins in their states.
+// TestKilled kills the JVM under load, several times: it comes back with its plugins in their
+// states.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
@@ -309,7 +311,8 @@ func TestExitRefused(t *testing.T) {
 	}
 }
 
-// TestWantOfMemoryCostsACall proves that an OutOfMemoryError that leaves enough memory costs its call, not the JVM.
+// TestWantOfMemoryCostsACall proves that an OutOfMemoryError that leaves enough memory costs its
+// call, not the JVM.
 func TestWantOfMemoryCostsACall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -326,7 +329,8 @@ func TestWantOfMemoryCostsACall(t *testing.T) {
 	}
 }
 
-// TestCrashLoop takes the plugin out of service that crashes the JVM repeatedly, and lets the others go on.
+// TestCrashLoop takes the plugin out of service that crashes the JVM repeatedly, and lets the
+// others go on.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
@@ -357,7 +361,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestLoopAtStart takes a plugin out of service whose start ends the JVM, now that it comes back after a crash.
+// TestLoopAtStart takes a plugin out of service whose start ends the JVM, now that it comes back
+// after a crash.
 func TestLoopAtStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
@@ -382,7 +387,8 @@ func TestLoopAtStart(t *testing.T) {
 	}
 }
 
-// TestStartThatFailsLater keeps the extension away that cannot be started again after a crash, and no other.
+// TestStartThatFailsLater keeps the extension away that cannot be started again after a crash, and
+// no other.
 func TestStartThatFailsLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -402,8 +408,8 @@ func TestStartThatFailsLater(t *testing.T) {
 	})
 }
 
-// TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at once, and closing it
-// does not wait for it.
+// TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at
+// once, and closing it does not wait for it.
 func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -423,8 +429,8 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	}
 }
 
-// TestRetiredWithoutJVM lets a plugin go away while its JVM is gone: neither its stop nor its calls wait for one that it would
-// come back to.
+// TestRetiredWithoutJVM lets a plugin go away while its JVM is gone: neither its stop nor its calls
+// wait for one that it would come back to.
 func TestRetiredWithoutJVM(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -452,7 +458,8 @@ func TestRetiredWithoutJVM(t *testing.T) {
 	w.says(other, "echo", "echo")
 }
 
-// TestCallsWaitForStart lets calls that come after a crash wait until their extension has started again.
+// TestCallsWaitForStart lets calls that come after a crash wait until their extension has started
+// again.
 func TestCallsWaitForStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -467,7 +474,8 @@ func TestCallsWaitForStart(t *testing.T) {
 	}
 }
 
-// TestFrozen replaces a JVM that does not answer. A call that only computes is answered by the new one.
+// TestFrozen replaces a JVM that does not answer. A call that only computes is answered by the new
+// one.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -507,7 +515,8 @@ func TestPendingCap(t *testing.T) {
 	})
 }
 
-// TestServerKilled proves that no JVM, and nothing that a plugin started, stays behind when the server is killed.
+// TestServerKilled proves that no JVM, and nothing that a plugin started, stays behind when the
+// server is killed.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	child, pids := startChild(t)
@@ -574,8 +583,8 @@ func runs(pid int) bool {
 	return fields[0] != "Z"
 }
 
-// TestCallsOfOthersAreTriedAgain lets calls that only compute an answer succeed although another plugin ends their JVM
-// meanwhile, in whatever way.
+// TestCallsOfOthersAreTriedAgain lets calls that only compute an answer succeed although another
+// plugin ends their JVM meanwhile, in whatever way.
 func TestCallsOfOthersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
@@ -614,7 +623,8 @@ func TestCallsOfOthersAreTriedAgain(t *testing.T) {
 	if n := w.Stats().Restarts; n != 2 {
 		t.Errorf("the JVM was restarted %d times, want twice", n)
 	}
-	// The JVM ends, unless everything that the plugin held can be let go by the time somebody looks.
+	// The JVM ends, unless everything that the plugin held can be let go by the time somebody
+	// looks.
 	greedy := javatest.Jar(t, javatest.Plugin{ID: "greedy", Version: "1", Class: "corpus.CorpusPlugin", Sources: sources, Only: "corpus", Files: map[string]string{"kind.txt": "load heap"}})
 	if _, err := w.Load(t.Context(), plugin.Source{Name: "greedy.jar", Data: greedy}); err == nil {
 		t.Error("a plugin that uses up the heap while it is loaded is loaded")

@@ -32,7 +32,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestInspectedExtension finds methods that a class inherits, those that answer later, and none that only look alike.
+// TestInspectedExtension finds methods that a class inherits, those that answer later, and none
+// that only look alike.
 func TestInspectedExtension(t *testing.T) {
 	const handler, params = "im/app/service/infra/plugin/extension/ClientRequestHandler", "(Lim/app/plugin/model/ClientRequest;)"
 	method := func(name, descriptor string) classfile.Method {

@@ -88,8 +88,8 @@ func TestOwn(t *testing.T) {
 	w.says(b, "echo", "echo")
 }
 
-// TestSuspectsAreIsolated gives plugins a JVM of their own for which a JVM worked when it died, and takes only the one
-// out of service that goes on.
+// TestSuspectsAreIsolated gives plugins a JVM of their own for which a JVM worked when it died, and
+// takes only the one out of service that goes on.
 func TestSuspectsAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Crashes, o.CrashWindow = java.Auto, 3, time.Hour })
@@ -178,8 +178,8 @@ func (w *world) computes(m plugin.Module) {
 	}
 }
 
-// TestHoarderIsKnown blames the plugin that holds the memory of a JVM, whoever needs some when there is none left. Others lose
-// nothing by that.
+// TestHoarderIsKnown blames the plugin that holds the memory of a JVM, whoever needs some when
+// there is none left. Others lose nothing by that.
 func TestHoarderIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
@@ -202,8 +202,8 @@ func TestHoarderIsKnown(t *testing.T) {
 	}
 }
 
-// TestClassesAreGivenBack lets a plugin use up the room for classes, most likely after it was removed. Others are loaded and called
-// as before and are not blamed.
+// TestClassesAreGivenBack lets a plugin use up the room for classes, most likely after it was
+// removed. Others are loaded and called as before and are not blamed.
 func TestClassesAreGivenBack(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) {
 		o.Isolation, o.CrashWindow, o.Runaway = java.Auto, time.Hour, time.Hour
@@ -239,7 +239,8 @@ func TestClassesAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestAllAreSuspects isolates all plugins if nobody knows why a JVM dies again, and lets many of them share.
+// TestAllAreSuspects isolates all plugins if nobody knows why a JVM dies again, and lets many of
+// them share.
 func TestAllAreSuspects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.MaxOwn, o.CrashWindow = java.Auto, 2, time.Hour })

@@ -28,7 +28,8 @@ const (
 	goodExtension = "public class E extends AppExtension implements ClientRequestHandler { public ClientRequest transform(ClientRequest r) { return Helper.help(r); }\n static class Helper { static ClientRequest help(ClientRequest r) { return r; } } }"
 )
 
-// TestBadPlugins refuses plugins that are not what they must be, each with a sentence, and leaves nothing behind.
+// TestBadPlugins refuses plugins that are not what they must be, each with a sentence, and leaves
+// nothing behind.
 func TestBadPlugins(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -27,7 +27,8 @@ func TestCauseIn(t *testing.T) {
 	}
 }
 
-// TestCrashedClasses finds the classes on the stack of the thread that crashed, also if the JVM failed while it wrote the stack.
+// TestCrashedClasses finds the classes on the stack of the thread that crashed, also if the JVM
+// failed while it wrote the stack.
 func TestCrashedClasses(t *testing.T) {
 	const native = "\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n" +
 		"V  [libjvm.so+0x123632d]  Unsafe_PutLong+0xad\nj  jdk.internal.misc.Unsafe.putLong(Ljava/lang/Object;JJ)V+0 java.base@25.0.3\nj  acme.Native.call()V+4\n" +

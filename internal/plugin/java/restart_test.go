@@ -17,8 +17,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// manage starts the plugin for faults with a manager that quarantines extensions after one failure, and lets calls take as long as
-// limit.
+// manage starts the plugin for faults with a manager that quarantines extensions after one failure,
+// and lets calls take as long as limit.
 func (w *world) manage(id string, limit time.Duration) (m *plugin.Manager, p *plugin.Plugin) {
 	w.t.Helper()
 	settings := config.Default().Plugin
@@ -50,7 +50,8 @@ func ask(ctx context.Context, m *plugin.Manager, what string) error {
 	return err
 }
 
-// TestWaitingForAJVMIsNoFailure proves that calls which wait too long for the next JVM quarantine nothing.
+// TestWaitingForAJVMIsNoFailure proves that calls which wait too long for the next JVM quarantine
+// nothing.
 func TestWaitingForAJVMIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -74,7 +75,8 @@ func TestWaitingForAJVMIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestFrozenJVMIsNoFailure proves that calls which a JVM does not answer that answers nothing quarantine nothing.
+// TestFrozenJVMIsNoFailure proves that calls which a JVM does not answer that answers nothing
+// quarantine nothing.
 func TestFrozenJVMIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -96,8 +98,8 @@ func TestFrozenJVMIsNoFailure(t *testing.T) {
 	}
 }
 
-// BenchmarkRecovery measures the time from the death of a JVM to the first call that one of its plugins answers, with and
-// without a spare JVM.
+// BenchmarkRecovery measures the time from the death of a JVM to the first call that one of its
+// plugins answers, with and without a spare JVM.
 func BenchmarkRecovery(b *testing.B) {
 	for name, spare := range map[string]bool{"spare": true, "none": false} {
 		b.Run(name, func(b *testing.B) {

@@ -41,8 +41,9 @@ func (w *world) spinOn(m plugin.Module) {
 	}
 }
 
-// TestRunawayCall gets rid of calls that go on after their time: other plugins move to a fresh JVM without a call lost, the
-// culprit gets a JVM of its own, and is taken out of service when it goes on.
+// TestRunawayCall gets rid of calls that go on after their time: other plugins move to a fresh JVM
+// without a call lost, the culprit gets a JVM of its own, and is taken out of service when it goes
+// on.
 func TestRunawayCall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
@@ -103,7 +104,8 @@ func TestRunawayShared(t *testing.T) {
 	}
 }
 
-// TestRemnants gets rid of threads that go on after their plugin was unloaded, and of plugins that go on to be loaded.
+// TestRemnants gets rid of threads that go on after their plugin was unloaded, and of plugins that
+// go on to be loaded.
 func TestRemnants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
@@ -171,8 +173,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestMemoryIsKnownApart gives a plugin a JVM of its own when one holds more than a plugin may, so that it is known which one
-// holds it.
+// TestMemoryIsKnownApart gives a plugin a JVM of its own when one holds more than a plugin may, so
+// that it is known which one holds it.
 func TestMemoryIsKnownApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
@@ -191,7 +193,8 @@ func TestMemoryIsKnownApart(t *testing.T) {
 	})
 }
 
-// TestGarbageIsNotHeld does not count garbage when it is asked whether a plugin holds more than it may.
+// TestGarbageIsNotHeld does not count garbage when it is asked whether a plugin holds more than it
+// may.
 func TestGarbageIsNotHeld(t *testing.T) {
 	t.Parallel()
 	const limit = 20 << 20

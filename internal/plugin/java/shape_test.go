@@ -26,8 +26,8 @@ func shapes(t testing.TB, change func(*java.Options)) (uses, later plugin.Extens
 	return m.Extensions()[0], m.Extensions()[1]
 }
 
-// TestShapes proves what the language has besides what the suite tests: properties with defaults, bytes and objects in
-// the storage, and methods that answer later.
+// TestShapes proves what the language has besides what the suite tests: properties with defaults,
+// bytes and objects in the storage, and methods that answer later.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	uses, later := shapes(t, nil)
@@ -92,7 +92,8 @@ func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
 	}
 }
 
-// TestDataFolder proves that a plugin has a folder that stays when its files are there and the plugin comes back.
+// TestDataFolder proves that a plugin has a folder that stays when its files are there and the
+// plugin comes back.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "not", "yet")
@@ -111,7 +112,8 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
-// TestLogLevel proves that plugins know which lines the server logs, also when that changes, and make no others.
+// TestLogLevel proves that plugins know which lines the server logs, also when that changes, and
+// make no others.
 func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	var level slog.LevelVar

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestBackOffWithSpare proves that a slot does not wait for a JVM that is ready, and that the end of the host ends a wait.
+// TestBackOffWithSpare proves that a slot does not wait for a JVM that is ready, and that the end
+// of the host ends a wait.
 func TestBackOffWithSpare(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {

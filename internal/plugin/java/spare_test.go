@@ -52,7 +52,8 @@ func niceness(t *testing.T, pid int) (list []int) {
 	return list
 }
 
-// TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and replaces a spare that dies.
+// TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and
+// replaces a spare that dies.
 func TestSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
@@ -115,7 +116,8 @@ func TestSpare(t *testing.T) {
 	})
 }
 
-// TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times as long as the test waits.
+// TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times as
+// long as the test waits.
 func TestCloseWithSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
@@ -129,7 +131,8 @@ func TestCloseWithSpare(t *testing.T) {
 	}
 }
 
-// TestFrozenSpare replaces a spare JVM that does not answer, both when nobody needs it and when somebody does.
+// TestFrozenSpare replaces a spare JVM that does not answer, both when nobody needs it and when
+// somebody does.
 func TestFrozenSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
@@ -152,7 +155,8 @@ func TestFrozenSpare(t *testing.T) {
 	waitFor(t, "the end of the spare JVM that does not answer", func() bool { return gone(second) })
 }
 
-// TestSpareIsForTheInnocent gives the spare JVM to the plugins that are not suspected when theirs dies.
+// TestSpareIsForTheInnocent gives the spare JVM to the plugins that are not suspected when theirs
+// dies.
 func TestSpareIsForTheInnocent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {

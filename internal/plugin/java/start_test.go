@@ -43,7 +43,8 @@ func TestJVMThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestSpecialFolders starts JVMs whose folder has a path with characters that mean something in their flags.
+// TestSpecialFolders starts JVMs whose folder has a path with characters that mean something in
+// their flags.
 func TestSpecialFolders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a,b", "a b", "a'b", `a"b`, "a=b", "a:b", "a%pb", "ä"} {

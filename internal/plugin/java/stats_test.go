@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that uses the processors itself.
+// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that uses
+// the processors itself.
 func TestStarved(t *testing.T) {
 	half := 4 * time.Second * time.Duration(runtime.GOMAXPROCS(0))
 	before := scheduling{ran: time.Hour, waited: time.Hour}

@@ -84,7 +84,8 @@ func (g *generator) protocolIn(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// comments returns the comments of the types in a Go source, and those of their fields as Type.Field.
+// comments returns the comments of the types in a Go source, and those of their fields as
+// Type.Field.
 func comments(source string) (map[string]string, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), "types.go", source, parser.ParseComments)
 	if err != nil {

@@ -2,8 +2,8 @@
 
 // Package javasdk writes the generated part of the Java SDK: the interfaces of the extension
 // points, records of their parameters and results, the codecs of these for the pipes of the Java
-// host, the status codes, and the operations of the admin interface. It generates everything from the
-// declarations and declares nothing itself.
+// host, the status codes, and the operations of the admin interface. It generates everything from
+// the declarations and declares nothing itself.
 //
 // The encoding of a value on the pipes depends on its Go type only:
 //

@@ -137,7 +137,8 @@ func (a *admin) operation(f *file, name string, op typings.Operation) error {
 	return nil
 }
 
-// methodWithInput writes the method of an operation with a class for its parameters, and that class.
+// methodWithInput writes the method of an operation with a class for its parameters, and that
+// class.
 func (a *admin) methodWithInput(f *file, m apiMethod) error {
 	class := capital(m.op.OperationID)
 	m.param, m.doc, m.arg = class+" input", "the parameters", "input.toJson()"

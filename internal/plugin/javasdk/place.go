@@ -13,13 +13,15 @@ import (
 
 // A resource is what the operations of a package are about.
 type resource struct {
-	// path is the part of the paths that they have in common, such as /users; empty if there is none.
+	// path is the part of the paths that they have in common, such as /users; empty if there is
+	// none.
 	path string
 	pkg  string
 }
 
-// place chooses the packages of groups and types. A group is in the package of its resource. A type is in the package of the
-// resource if no other resource leads to it, else in that of the class Api.
+// place chooses the packages of groups and types. A group is in the package of its resource. A type
+// is in the package of the resource if no other resource leads to it, else in that of the class
+// Api.
 func (a *admin) place() {
 	a.resources, a.packages = map[string]resource{}, map[string]string{}
 	for _, group := range slices.Sorted(maps.Keys(a.Groups)) {
@@ -70,7 +72,8 @@ func (a *admin) reach(s typings.Schema, seen map[string]bool) {
 	}
 }
 
-// resourceOf returns the resource of a group: the first segment of the paths of its operations, or the group if they differ.
+// resourceOf returns the resource of a group: the first segment of the paths of its operations, or
+// the group if they differ.
 func resourceOf(group string, operations map[string]typings.Operation) resource {
 	first := ""
 	for _, op := range operations {

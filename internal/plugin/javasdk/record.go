@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// extra are members of records that are written by hand: the shortcuts that authors of plugins expect.
+// extra are members of records that are written by hand: the shortcuts that authors of plugins
+// expect.
 //
 //go:embed extra
 var extra embed.FS

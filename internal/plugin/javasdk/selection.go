@@ -16,8 +16,8 @@ import (
 // deleteMethod is the HTTP method of deletions.
 const deleteMethod = "delete"
 
-// needsSelection reports whether an operation is only called with records that it applies to: a deletion, and any other
-// change that selects records by parameters of which none is required.
+// needsSelection reports whether an operation is only called with records that it applies to: a
+// deletion, and any other change that selects records by parameters of which none is required.
 func needsSelection(op typings.Operation) bool {
 	required := slices.ContainsFunc(op.Inputs(), func(p typings.Parameter) bool { return p.Required && slices.Contains(op.Selectors, p.Name) })
 	return len(op.Selectors) > 0 && (op.Method == deleteMethod || !required)
@@ -33,7 +33,8 @@ func selectsAlone(op typings.Operation, p typings.Parameter) bool {
 	return needsSelection(op) && len(op.Selectors) == 1 && op.Selectors[0] == p.Name
 }
 
-// absentAll is what a description says of the absence of a parameter, which a method of its own name stands for.
+// absentAll is what a description says of the absence of a parameter, which a method of its own
+// name stands for.
 var absentAll = regexp.MustCompile(`; absent: all\b[^.]*\.`)
 
 // check makes the method refuse an input that selects nothing.
@@ -47,7 +48,8 @@ func (m *apiMethod) check(f *file) {
 	m.throws = []string{"@throws IllegalArgumentException if the input selects nothing"}
 }
 
-// allName is the name of the method that applies an operation to all records: deleteAllTokens of deleteTokens.
+// allName is the name of the method that applies an operation to all records: deleteAllTokens of
+// deleteTokens.
 func allName(name string) string {
 	for _, verb := range []string{"delete", "update"} {
 		if rest, ok := strings.CutPrefix(name, verb); ok {
@@ -57,7 +59,8 @@ func allName(name string) string {
 	return name + "All"
 }
 
-// all writes the methods that apply an operation to all records. Their input is what does not select.
+// all writes the methods that apply an operation to all records. Their input is what does not
+// select.
 func (a *admin) all(f *file, m apiMethod) error {
 	rest, given := m.op, ""
 	rest.Parameters = slices.DeleteFunc(slices.Clone(m.op.Parameters), func(p typings.Parameter) bool {

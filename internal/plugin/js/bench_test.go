@@ -25,8 +25,8 @@ const benchFunction = `
     return request;
   }`
 
-// BenchmarkTransform is a call of ClientRequestHandler.transform with a text message, of the host alone and through the
-// manager. Folder bench compares it with the bare engine.
+// BenchmarkTransform is a call of ClientRequestHandler.transform with a text message, of the host
+// alone and through the manager. Folder bench compares it with the bare engine.
 func BenchmarkTransform(b *testing.B) {
 	text := "hello, this is a text message"
 	request := plugin.ClientRequest{

@@ -40,7 +40,8 @@ export default class extends AppPlugin {
 }
 `
 
-// debugging loads a plugin in debug mode and attaches a debugger, whose breakpoints are there before the first call.
+// debugging loads a plugin in debug mode and attaches a debugger, whose breakpoints are there
+// before the first call.
 func debugging(t *testing.T, source string, lines ...int) (*module, *cdp) {
 	t.Helper()
 	h, _, _ := debugHost(t)
@@ -464,8 +465,8 @@ func TestDebugUnloadWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestDebugHoldsClocks proves that the time of a call does not count while it waits for a debugger or is paused, nor that
-// of calls behind it.
+// TestDebugHoldsClocks proves that the time of a call does not count while it waits for a debugger
+// or is paused, nor that of calls behind it.
 func TestDebugHoldsClocks(t *testing.T) {
 	h, _, _ := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte(debugged)})
@@ -514,7 +515,8 @@ func TestDebugHoldsClocks(t *testing.T) {
 	leave()
 }
 
-// TestDebugRetire proves that a plugin that goes away holds nothing: neither what waits nor what is paused.
+// TestDebugRetire proves that a plugin that goes away holds nothing: neither what waits nor what is
+// paused.
 func TestDebugRetire(t *testing.T) {
 	m, c := debugging(t, debugged, 7)
 	paused := begin[int32](t.Context(), m, count, int64(5))
@@ -593,7 +595,8 @@ export default class extends AppPlugin {
 	}
 }
 
-// TestDebugWithoutProbes loads a plugin that has a name of the debugger's own: it runs as its author wrote it.
+// TestDebugWithoutProbes loads a plugin that has a name of the debugger's own: it runs as its
+// author wrote it.
 func TestDebugWithoutProbes(t *testing.T) {
 	h, _, log := debugHost(t)
 	m := load(t, h, plugin.Source{Name: "debugged.js", Data: []byte("const __app_0 = 1\n" + debugged)})

@@ -94,8 +94,8 @@ func TestDebugLoad(t *testing.T) {
 	}
 }
 
-// TestDebugLoadIsCancelled proves that a plugin that waits for a debugger, or that one has paused, does not hold up who
-// loads it.
+// TestDebugLoadIsCancelled proves that a plugin that waits for a debugger, or that one has paused,
+// does not hold up who loads it.
 func TestDebugLoadIsCancelled(t *testing.T) {
 	h, s, _ := debugHostWith(t, Options{WaitToLoad: true})
 	for _, paused := range []bool{false, true} {
@@ -125,8 +125,8 @@ func (h clocks) Load(ctx context.Context, src plugin.Source) (plugin.Module, err
 	return h.Host.Load(ctx, src)
 }
 
-// TestDebugLoadHoldsTheClock proves that the time limit of loading does not count while a plugin waits for a debugger or
-// is paused.
+// TestDebugLoadHoldsTheClock proves that the time limit of loading does not count while a plugin
+// waits for a debugger or is paused.
 func TestDebugLoadHoldsTheClock(t *testing.T) {
 	h, s, _ := debugHostWith(t, Options{WaitToLoad: true})
 	held := make(chan plugin.Held, 1)

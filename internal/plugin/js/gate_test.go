@@ -71,7 +71,8 @@ func (g *gate) waits() int {
 	return len(g.waiting)
 }
 
-// fetcher is a plugin that sends n requests to a server and waits for the answers, or does not if n is negative.
+// fetcher is a plugin that sends n requests to a server and waits for the answers, or does not if n
+// is negative.
 func fetcher(t *testing.T, h *Host, url string) (m *module, send func(ctx context.Context, n int) error) {
 	m = load(t, h, script("", `
 async count(n) {
@@ -90,7 +91,8 @@ async count(n) {
 	}
 }
 
-// TestFetchesInFlight lets a plugin begin more requests than it may have under way. The others wait, without goroutines.
+// TestFetchesInFlight lets a plugin begin more requests than it may have under way. The others
+// wait, without goroutines.
 func TestFetchesInFlight(t *testing.T) {
 	s := newCrowded(t)
 	h, _ := newHost(t, Options{MaxFetches: 10})
@@ -183,8 +185,8 @@ func (c expiring) Err() error {
 	}
 }
 
-// TestFetchesOfCallThatIsOver proves that requests which wait are not sent any more when their call runs out of time, and that
-// those of a call that has ended are.
+// TestFetchesOfCallThatIsOver proves that requests which wait are not sent any more when their call
+// runs out of time, and that those of a call that has ended are.
 func TestFetchesOfCallThatIsOver(t *testing.T) {
 	s := newCrowded(t)
 	h, _ := newHost(t, Options{MaxFetches: 2})
@@ -232,7 +234,8 @@ async count() {
 	}
 }
 
-// TestServerOperationsInFlight lets a plugin ask the server for more at once than it may. The rest waits.
+// TestServerOperationsInFlight lets a plugin ask the server for more at once than it may. The rest
+// waits.
 func TestServerOperationsInFlight(t *testing.T) {
 	var asked meter
 	opened := make(chan struct{})
@@ -264,7 +267,8 @@ func TestServerOperationsInFlight(t *testing.T) {
 	}
 }
 
-// TestServerOperationsInside lets operations of two plugins call each other, so that all that are under way wait for further ones.
+// TestServerOperationsInside lets operations of two plugins call each other, so that all that are
+// under way wait for further ones.
 func TestServerOperationsInside(t *testing.T) {
 	var plugins [2]*module
 	h, _ := newHost(t, Options{Server: testServer{
@@ -321,7 +325,8 @@ func TestCryptographyWaits(t *testing.T) {
 	}
 }
 
-// TestFreshOperations lets operations begin when others have ended or are under way for long, and gives up with the plugin.
+// TestFreshOperations lets operations begin when others have ended or are under way for long, and
+// gives up with the plugin.
 func TestFreshOperations(t *testing.T) {
 	g := gates{crew: new(crew)}
 	defer g.crew.disband()

@@ -18,7 +18,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// TestGlobals runs the checks in testdata/globals.js, each of which answers with nothing if it holds.
+// TestGlobals runs the checks in testdata/globals.js, each of which answers with nothing if it
+// holds.
 func TestGlobals(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -22,7 +22,8 @@ func asking(before, descriptor, members string) plugin.Source {
 	return src
 }
 
-// TestGrantedHosts lets a limited plugin connect to the hosts of its descriptor and to no other, by any way.
+// TestGrantedHosts lets a limited plugin connect to the hosts of its descriptor and to no other, by
+// any way.
 func TestGrantedHosts(t *testing.T) {
 	var other *httptest.Server
 	var early atomic.Bool
@@ -124,7 +125,8 @@ func TestGrantedJava(t *testing.T) {
 	}
 }
 
-// TestWaitingForGrants keeps from a limited plugin what it declares until an administrator grants it.
+// TestWaitingForGrants keeps from a limited plugin what it declares until an administrator grants
+// it.
 func TestWaitingForGrants(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "here") }))
 	defer server.Close()

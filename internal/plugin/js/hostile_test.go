@@ -16,7 +16,8 @@ import (
 // hostile are functions that would take everything if they could.
 var hostile = []struct {
 	name, code string
-	// thrown is the text of the exception if the function ends by itself, empty if only the deadline ends it.
+	// thrown is the text of the exception if the function ends by itself, empty if only the
+	// deadline ends it.
 	thrown string
 }{
 	{"endless loop", `for (;;) {}`, ""},
@@ -45,7 +46,8 @@ var hostile = []struct {
 	{"memory bomb in a cycle", `for (;;) { const o = { big: new Uint8Array(1 << 16) }; o.self = o; (this.list ??= []).length = 0; this.list.push(o); }`, ""},
 }
 
-// TestHostile proves that what a function does costs its own call: the call fails, and the next one works.
+// TestHostile proves that what a function does costs its own call: the call fails, and the next one
+// works.
 func TestHostile(t *testing.T) {
 	need.Time(t)
 	h, _ := newHost(t, hostileLimits)
@@ -54,8 +56,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDebugHostile proves the same of functions that use up the memory in debug mode, where much more hangs together in
-// cycles.
+// TestDebugHostile proves the same of functions that use up the memory in debug mode, where much
+// more hangs together in cycles.
 func TestDebugHostile(t *testing.T) {
 	need.Time(t)
 	h, _, _ := debugHost(t)
@@ -133,8 +135,8 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestCloseInterrupts proves that a module closes while a function of it waits for what the host does, and that the calls
-// fail.
+// TestCloseInterrupts proves that a module closes while a function of it waits for what the host
+// does, and that the calls fail.
 func TestCloseInterrupts(t *testing.T) {
 	for name, code := range map[string]string{
 		"fetch": "app.log.info('in'); return fetch('http://192.0.2.1/').then(() => new Promise(() => {}), () => new Promise(() => {}));",

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkJava measures what one use of Java costs a plugin, in one call of the plugin with many of them.
+// BenchmarkJava measures what one use of Java costs a plugin, in one call of the plugin with many
+// of them.
 func BenchmarkJava(b *testing.B) {
 	h, _ := withJava(b)
 	m := load(b, h, told(`

@@ -200,7 +200,8 @@ func TestJavaDeadline(t *testing.T) {
 	says(t, m, "Java.type('java.lang.Math').abs(-1)", "1")
 }
 
-// An answer that comes after the deadline holds an object that nobody gets: here the InterruptedException.
+// An answer that comes after the deadline holds an object that nobody gets: here the
+// InterruptedException.
 func TestJavaAnswersTooLate(t *testing.T) {
 	h, j := withJava(t)
 	m := load(t, h, told("globalThis.latch = new (Java.type('java.util.concurrent.CountDownLatch'))(1);"))

@@ -101,7 +101,8 @@ var ErrBusy = errors.New("too many calls of the plugin are waiting")
 // A Host runs JavaScript plugins.
 type Host struct {
 	opts Options
-	// plan prepares the extension points when the first plugin is loaded. Most servers have none when they start.
+	// plan prepares the extension points when the first plugin is loaded. Most servers have none
+	// when they start.
 	plan func() error
 	// watcher is the goroutine that enforces the end of turns; wake starts it unless watching is
 	// true. ended is closed with the host.
@@ -165,7 +166,8 @@ func New(opts Options) (*Host, error) {
 	return h, nil
 }
 
-// planPoints makes the codecs of all extension points, and fails if a type has no counterpart in JavaScript.
+// planPoints makes the codecs of all extension points, and fails if a type has no counterpart in
+// JavaScript.
 func (h *Host) planPoints() error {
 	for _, p := range h.opts.Points {
 		for _, m := range p.Methods {
@@ -197,7 +199,8 @@ func (h *Host) point(name string) (*plugin.Point, bool) {
 // Language is JavaScript.
 func (h *Host) Language() plugin.Language { return plugin.JavaScript }
 
-// Load makes a module of the source of a plugin. It fails if a type of an extension point has no counterpart in JavaScript.
+// Load makes a module of the source of a plugin. It fails if a type of an extension point has no
+// counterpart in JavaScript.
 func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
 	if err := h.plan(); err != nil {
 		return nil, fmt.Errorf("load %q: %w", src.Name, err)

@@ -166,7 +166,8 @@ func eventually(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// TestLocation proves that an exception names the file, the line and the column, also after an await.
+// TestLocation proves that an exception names the file, the line and the column, also after an
+// await.
 func TestLocation(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	x := load(t, h, file(t, "greeter.js")).Extensions()[0]

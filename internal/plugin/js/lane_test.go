@@ -23,8 +23,9 @@ func holders(list []*module) (n int) {
 	return n
 }
 
-// TestLanes lets more plugins compute without end than there are lanes: all of them make progress, no more than one has a lane
-// at once, calls that wait for one end in time, and a plugin that computes for a moment needs none.
+// TestLanes lets more plugins compute without end than there are lanes: all of them make progress,
+// no more than one has a lane at once, calls that wait for one end in time, and a plugin that
+// computes for a moment needs none.
 func TestLanes(t *testing.T) {
 	h, _ := newHost(t, Options{Lanes: 1})
 	var modules []*module
@@ -76,8 +77,8 @@ func TestLanes(t *testing.T) {
 	calls.Wait()
 }
 
-// TestLaneOfStuckEngine passes the lane of an engine on that is in a function which never asks, and takes it away from one that
-// is given up.
+// TestLaneOfStuckEngine passes the lane of an engine on that is in a function which never asks, and
+// takes it away from one that is given up.
 func TestLaneOfStuckEngine(t *testing.T) {
 	h, log := newHost(t, Options{Lanes: 1, StuckLimit: 100 * time.Millisecond})
 	stuck := load(t, h, script("", `transform() {

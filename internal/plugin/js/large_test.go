@@ -9,8 +9,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// TestAnswerThatIsTooLarge proves that an answer with more text than is taken fails, in one piece or in many, and that the next
-// answers are read as before.
+// TestAnswerThatIsTooLarge proves that an answer with more text than is taken fails, in one piece
+// or in many, and that the next answers are read as before.
 func TestAnswerThatIsTooLarge(t *testing.T) {
 	h, log := newHost(t, Options{})
 	m := load(t, h, script("", `transform(r) {

@@ -347,7 +347,8 @@ func looking() []behaviour {
 	}
 }
 
-// asyncStacks stops in a function as often as a condition holds, and describes where it was called from.
+// asyncStacks stops in a function as often as a condition holds, and describes where it was called
+// from.
 func asyncStacks(call, condition string, times int) func(bench) string {
 	return func(b bench) string {
 		b.do("Debugger.setAsyncCallStackDepth", object{"maxDepth": 8})
@@ -581,7 +582,8 @@ func measuring() []behaviour {
 		{"a profile", func(b bench) string {
 			b.begin()
 			b.do("Profiler.enable", nil)
-			// On a busy machine the sampler of Node.js may not run once in this time. It gets more of it then.
+			// On a busy machine the sampler of Node.js may not run once in this time. It gets more
+			// of it then.
 			hit, profile := false, object{}
 			for millis := 200; !hit && millis <= 20_000; millis *= 2 {
 				b.do("Profiler.start", nil)

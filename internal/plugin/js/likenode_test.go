@@ -276,7 +276,8 @@ func (b bench) stopAt(text, condition string) object {
 	return b.do("Debugger.setBreakpointByUrl", object{"url": b.script["url"], "lineNumber": lineWith(text), "columnNumber": 0, "condition": condition})
 }
 
-// here describes a pause: the reason, and the functions and lines of the script that are on the stack.
+// here describes a pause: the reason, and the functions and lines of the script that are on the
+// stack.
 func (b bench) here() string {
 	b.t.Helper()
 	p := b.paused()
@@ -371,11 +372,12 @@ var unlike = map[string]string{
 	"describe: generator":                                        "its function and its state are not known",
 }
 
-// asNode20 makes what a newer Node.js says that of Node.js 20: since 22 a step is the reason of a pause, and a buffer says
-// whether it is detached.
+// asNode20 makes what a newer Node.js says that of Node.js 20: since 22 a step is the reason of a
+// pause, and a buffer says whether it is detached.
 var asNode20 = strings.NewReplacer("| step ", "| other ", `,{"name":"detached","type":"boolean","value":"false"}`, "")
 
-// TestLikeNode runs the same debugger against Node.js and against a plugin, and compares what they do.
+// TestLikeNode runs the same debugger against Node.js and against a plugin, and compares what they
+// do.
 func TestLikeNode(t *testing.T) {
 	need.Time(t)
 	if _, err := exec.LookPath("node"); err != nil {

@@ -31,7 +31,8 @@ func parts(descriptor, extensions, points, before string) string {
 	return before + "\nclass X extends AppExtension {\n  " + points + "\n}\nexport default class P extends AppPlugin {\n  " + descriptor + "\n  " + extensions + "\n}\n"
 }
 
-// TestPointsArePlannedLate proves that extension points are prepared for the first plugin, and that a wrong one refuses it.
+// TestPointsArePlannedLate proves that extension points are prepared for the first plugin, and that
+// a wrong one refuses it.
 func TestPointsArePlannedLate(t *testing.T) {
 	point := &plugin.Point{Name: "Looker", Methods: []*plugin.Method{{Name: "look", Result: reflect.TypeFor[chan int]()}}}
 	h, err := New(Options{Points: []*plugin.Point{point}})
@@ -181,7 +182,8 @@ app.log.info('loading', new URL('/a', 'http://b').href, crypto.randomUUID().leng
 	}
 }
 
-// TestLoadingSaysWhereItWas proves that a load whose time is over names what the plugin did, in every step of it.
+// TestLoadingSaysWhereItWas proves that a load whose time is over names what the plugin did, in
+// every step of it.
 func TestLoadingSaysWhereItWas(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	for name, source := range map[string]plugin.Source{

@@ -22,8 +22,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// packagePlugin imports all of a package. Its description is what the package exports, and what each exported function does without
-// arguments: the kind of its result, or its exception.
+// packagePlugin imports all of a package. Its description is what the package exports, and what
+// each exported function does without arguments: the kind of its result, or its exception.
 const packagePlugin = `import * as all from 'PACKAGE';
 const isObject = (v) => typeof v === 'function' || (typeof v === 'object' && v !== null);
 function call(f) {
@@ -43,8 +43,9 @@ export default class extends AppPlugin {
 }
 `
 
-// TestPackagesInDebugMode loads plugins with popular packages of npm, with a debugger and without, and wants the same of them. The
-// packages come from the registry when they are first needed, as the lock file says.
+// TestPackagesInDebugMode loads plugins with popular packages of npm, with a debugger and without,
+// and wants the same of them. The packages come from the registry when they are first needed, as
+// the lock file says.
 func TestPackagesInDebugMode(t *testing.T) {
 	need.Time(t)
 	defer http.DefaultClient.CloseIdleConnections() // Those to the registry.

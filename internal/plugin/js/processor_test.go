@@ -12,7 +12,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// added is how many processors the Go scheduler has because of a host; -1 if it has not got them. Others may have added some, too.
+// added is how many processors the Go scheduler has because of a host; -1 if it has not got them.
+// Others may have added some, too.
 func added(h *Host) int {
 	h.crew.mu.Lock()
 	defer h.crew.mu.Unlock()
@@ -24,7 +25,8 @@ func added(h *Host) int {
 	return h.crew.added
 }
 
-// TestProcessors adds a processor to the Go scheduler for each engine that computes, and takes it away again.
+// TestProcessors adds a processor to the Go scheduler for each engine that computes, and takes it
+// away again.
 func TestProcessors(t *testing.T) {
 	h, _ := newHost(t, Options{Lanes: 2})
 	quick := load(t, h, script("", "count(n) { return 7; }"))
@@ -63,7 +65,8 @@ func TestProcessorsOfHostThatEnds(t *testing.T) {
 	eventually(t, "the processor is gone", func() bool { return added(h) == 0 })
 }
 
-// TestProcessorsForShortTurns adds a processor to the Go scheduler for an engine that computes for long, a short turn at a time.
+// TestProcessorsForShortTurns adds a processor to the Go scheduler for an engine that computes for
+// long, a short turn at a time.
 func TestProcessorsForShortTurns(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	m := load(t, h, script("", `
@@ -81,7 +84,8 @@ func TestProcessorsForShortTurns(t *testing.T) {
 	eventually(t, "the processor is gone", func() bool { return added(h) == 0 })
 }
 
-// TestDemand proves that work which needs less than half a processor is not taken for more, whatever its parts are.
+// TestDemand proves that work which needs less than half a processor is not taken for more,
+// whatever its parts are.
 func TestDemand(t *testing.T) {
 	for _, c := range []struct {
 		took, rest time.Duration

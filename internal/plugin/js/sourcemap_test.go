@@ -72,8 +72,8 @@ func beside(t *testing.T, dir, code string) string {
 	return text + mapComment + "typed.js.map\n"
 }
 
-// TestStackTracesShowTheSources wants failures and logs of a plugin in TypeScript to name its own files and lines, wherever
-// the map is and whether it is debugged or not.
+// TestStackTracesShowTheSources wants failures and logs of a plugin in TypeScript to name its own
+// files and lines, wherever the map is and whether it is debugged or not.
 func TestStackTracesShowTheSources(t *testing.T) {
 	dir, code := buildTyped(t)
 	for name, code := range map[string]string{"inline": code, "beside": beside(t, dir, code)} {
@@ -160,8 +160,8 @@ func download(t *testing.T, url string) (status int, data string) {
 	return resp.StatusCode, string(all)
 }
 
-// TestDebuggersGetSourceMaps wants debuggers to be told where the map is, in the script or at the inspector, and stack
-// traces of debugged code to name the sources.
+// TestDebuggersGetSourceMaps wants debuggers to be told where the map is, in the script or at the
+// inspector, and stack traces of debugged code to name the sources.
 func TestDebuggersGetSourceMaps(t *testing.T) {
 	dir, code := buildTyped(t)
 	_, reference := cutMap(code)

@@ -15,8 +15,9 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// TestManyCallers lets callers call, cancel and give up at random while functions answer at once, later, or never, and
-// closes the plugin in between: every call ends, and each answer belongs to its call.
+// TestManyCallers lets callers call, cancel and give up at random while functions answer at once,
+// later, or never, and closes the plugin in between: every call ends, and each answer belongs to
+// its call.
 func TestManyCallers(t *testing.T) {
 	h, _ := newHost(t, Options{QueueLength: 64, TurnLimit: 50 * time.Millisecond})
 	m := load(t, h, script("let n = 0;", `
@@ -70,7 +71,8 @@ func TestManyCallers(t *testing.T) {
 	go func() {
 		defer wg.Done()
 		for answered.Load() < int64(rounds) && t.Context().Err() == nil {
-			// On a starved machine few calls are answered in time, so one without a limit is made beside them.
+			// On a starved machine few calls are answered in time, so one without a limit is made
+			// beside them.
 			var r plugin.ClientRequest
 			if ok, err := x.Call(context.Background(), transform, []any{plugin.ClientRequest{UserID: 1}}, &r); ok {
 				answered.Add(1)

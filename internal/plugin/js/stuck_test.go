@@ -15,7 +15,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// neverLook are functions of the engine that run for as long as their arguments say, without looking at the time.
+// neverLook are functions of the engine that run for as long as their arguments say, without
+// looking at the time.
 var neverLook = map[string]string{
 	"no prototype": `return Array.prototype.indexOf.call(Object.assign(Object.create(null), { length: 2 ** 53 - 1 }), 1);`,
 	"text":         `const t = "a".repeat(4e6); return t.indexOf(t.slice(0, 2e6) + "b");`,
@@ -31,8 +32,9 @@ var neverLook = map[string]string{
 	"raw":          `return String.raw({ raw: { length: 2 ** 53 - 1 } });`,
 }
 
-// TestStuckEngine proves that a caller is answered at its deadline whatever the engine does, that the module is dead then,
-// that closing it does not wait, and that the engine that was given up ends.
+// TestStuckEngine proves that a caller is answered at its deadline whatever the engine does, that
+// the module is dead then, that closing it does not wait, and that the engine that was given up
+// ends.
 func TestStuckEngine(t *testing.T) {
 	for name, code := range neverLook {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +74,8 @@ func TestStuckEngine(t *testing.T) {
 	}
 }
 
-// TestStuckTimer proves that an engine that is stuck in code that no call waits for is given up too.
+// TestStuckTimer proves that an engine that is stuck in code that no call waits for is given up
+// too.
 func TestStuckTimer(t *testing.T) {
 	h, _ := newHost(t, Options{StuckLimit: 100 * time.Millisecond, TurnLimit: 50 * time.Millisecond})
 	m := load(t, h, script("", "start() { setTimeout(() => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1), 0); }"))
@@ -99,8 +102,8 @@ func TestStuckLoading(t *testing.T) {
 	}
 }
 
-// TestBusyEngineYields lets a plugin compute on the only processor, and counts how often another goroutine has a turn
-// meanwhile.
+// TestBusyEngineYields lets a plugin compute on the only processor, and counts how often another
+// goroutine has a turn meanwhile.
 func TestBusyEngineYields(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	m := load(t, h, script("", "count() { let i = 0; while (i < 5e6) i++; return i; }"))
@@ -123,10 +126,11 @@ func TestBusyEngineYields(t *testing.T) {
 	}
 }
 
-// TestMemoryThatIsUsedUp proves that the time limit holds when a plugin has used up its memory, and that it is dead when
-// it cannot go on.
+// TestMemoryThatIsUsedUp proves that the time limit holds when a plugin has used up its memory, and
+// that it is dead when it cannot go on.
 func TestMemoryThatIsUsedUp(t *testing.T) {
-	// An engine that is short of memory unwinds a deep stack slowly, which is not to be taken for being stuck.
+	// An engine that is short of memory unwinds a deep stack slowly, which is not to be taken for
+	// being stuck.
 	h, _ := newHost(t, Options{MemoryLimit: 16 << 20, StuckLimit: time.Minute})
 	m := load(t, h, script("const held = [];", `
   transform() { const f = () => f() + 1; for (;;) { try { f(); } catch {} } }

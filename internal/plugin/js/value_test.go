@@ -85,7 +85,8 @@ func TestArgumentsAsJSON(t *testing.T) {
 	}
 }
 
-// TestMessagesFollowTheMapping compares with what protojson writes, for a message with fields of every kind.
+// TestMessagesFollowTheMapping compares with what protojson writes, for a message with fields of
+// every kind.
 func TestMessagesFollowTheMapping(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	m := load(t, h, script("", `transform(r) { return { ...r, clientIp: JSON.stringify(r.request) }; }`))
@@ -226,7 +227,8 @@ func TestResults(t *testing.T) {
 	})
 }
 
-// TestArgumentsOutliveTheCall proves that what a plugin keeps does not change with the server's value.
+// TestArgumentsOutliveTheCall proves that what a plugin keeps does not change with the server's
+// value.
 func TestArgumentsOutliveTheCall(t *testing.T) {
 	h, _ := newHost(t, Options{})
 	m := load(t, h, script("let kept;", `

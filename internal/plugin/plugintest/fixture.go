@@ -142,13 +142,14 @@ const (
 	//   - ended: reports that meeting 7 ended at 2026-01-02T03:04:05.678Z; the text is ok
 	Uses Fixture = "uses"
 
-	// Settled has the id suite-settled, version 1 and settings: greeting, a string of 1 to 10 characters with the default
-	// "hi"; count, an integer of at least 0 with the default 9007199254740991; token, a string of at least 3 characters
-	// that is writeOnly and required; and the object limits with rates, an array of numbers with the default [0.5].
+	// Settled has the id suite-settled, version 1 and settings: greeting, a string of 1 to 10
+	// characters with the default "hi"; count, an integer of at least 0 with the default
+	// 9007199254740991; token, a string of at least 3 characters that is writeOnly and required;
+	// and the object limits with rates, an array of numbers with the default [0.5].
 	//
-	// Its only extension, Keeper, implements AdminActionHandler, whose function does nothing. start notes the settings as text
-	// under "start", onSettingsChanged its argument under "changed"; if greeting is "fail", it throws an exception with
-	// the text "told to fail" after that.
+	// Its only extension, Keeper, implements AdminActionHandler, whose function does nothing. start
+	// notes the settings as text under "start", onSettingsChanged its argument under "changed"; if
+	// greeting is "fail", it throws an exception with the text "told to fail" after that.
 	Settled Fixture = "settled"
 
 	// Scheduled has the id suite-scheduled and version 1. Its only extension, Timer, implements

@@ -14,7 +14,8 @@ import (
 	"example.org/app/internal/config"
 )
 
-// A Recorder decides which calls are recorded and keeps the newest traces. A nil Recorder records nothing.
+// A Recorder decides which calls are recorded and keeps the newest traces. A nil Recorder records
+// nothing.
 type Recorder struct {
 	// on is nil while recording is off, so that a call then costs one load.
 	on   atomic.Pointer[switches]

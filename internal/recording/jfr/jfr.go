@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jfr writes recordings in the format of the JDK Flight Recorder, version 2.1, which the JDK's jfr command and
-// JDK Mission Control read.
+// Package jfr writes recordings in the format of the JDK Flight Recorder, version 2.1, which the
+// JDK's jfr command and JDK Mission Control read.
 //
-// A file is a sequence of chunks, each complete in itself: files, also those of a JVM, can be concatenated. A caller
-// declares its event types once, in a [Schema], adds events to a [Chunk] in memory, and writes the bytes of the chunk
-// when it has enough of them:
+// A file is a sequence of chunks, each complete in itself: files, also those of a JVM, can be
+// concatenated. A caller declares its event types once, in a [Schema], adds events to a [Chunk] in
+// memory, and writes the bytes of the chunk when it has enough of them:
 //
 //	requests := &jfr.Type{Name: "example.Request", Duration: true, Fields: []jfr.Field{{Name: "path", Kind: jfr.KindString}}}
 //	schema, err := jfr.NewSchema(requests)
@@ -13,15 +13,16 @@
 //	chunk.Add(requests, start, took, jfr.String("/users"))
 //	data := chunk.Finish(time.Now())
 //
-// The package knows nothing of where events come from, and it does not read recordings, apart from finding the
-// boundaries of chunks ([Scan]).
+// The package knows nothing of where events come from, and it does not read recordings, apart from
+// finding the boundaries of chunks ([Scan]).
 package jfr
 
 import "time"
 
 // A Type declares the events of one kind.
 type Type struct {
-	// Name is unique in a schema. Names that begin with "jdk." are those of the JVM, and tools expect its fields.
+	// Name is unique in a schema. Names that begin with "jdk." are those of the JVM, and tools
+	// expect its fields.
 	Name string
 	// Label and Description are for readers of the recording.
 	Label, Description string
@@ -108,7 +109,8 @@ func Constant(kind Kind, name string) Value { return Value{kind: kind, text: nam
 
 // A Frame is one call of a stack trace.
 type Frame struct {
-	// Class is a name with slashes, such as java/lang/String; the dots of Go import paths must be replaced.
+	// Class is a name with slashes, such as java/lang/String; the dots of Go import paths must be
+	// replaced.
 	Class  string
 	Method string
 	Line   int

@@ -60,7 +60,8 @@ type pool[K comparable] struct {
 	encoded []byte
 }
 
-// intern returns the key of a value. An unknown value gets the next key, and the caller has to encode it.
+// intern returns the key of a value. An unknown value gets the next key, and the caller has to
+// encode it.
 func (p *pool[K]) intern(ps *pools, v K) (key int64, fresh bool) {
 	if key, ok := p.keys[v]; ok {
 		return key, false
@@ -74,7 +75,8 @@ func (p *pool[K]) intern(ps *pools, v K) (key int64, fresh bool) {
 	return key, true
 }
 
-// internStable is intern with a key that is the same in all chunks. name must stand for the value in all of them.
+// internStable is intern with a key that is the same in all chunks. name must stand for the value
+// in all of them.
 func (p *pool[K]) internStable(stable *stableKeys, v K, name string) (key int64, fresh bool) {
 	if key, ok := p.keys[v]; ok {
 		return key, false

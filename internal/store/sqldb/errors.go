@@ -21,7 +21,8 @@ import (
 // The errors, identical on both engines. Test for them with errors.Is; the driver's error stays in
 // the chain.
 var (
-	// ErrDuplicateKey means that a row with the same key exists. A *DuplicateKeyError in the chain says which key.
+	// ErrDuplicateKey means that a row with the same key exists. A *DuplicateKeyError in the chain
+	// says which key.
 	ErrDuplicateKey = errors.New("duplicate key")
 	// ErrForeignKey means that a row refers to a row that does not exist, or is still referenced.
 	ErrForeignKey = errors.New("foreign key violated")
@@ -53,7 +54,8 @@ var kinds = []error{
 type DuplicateKeyError struct {
 	// Table is the name of the table, e.g. "admin".
 	Table string
-	// Constraint is "table_pkey" for a primary key and "table_column_key" for a unique column, on both engines.
+	// Constraint is "table_pkey" for a primary key and "table_column_key" for a unique column, on
+	// both engines.
 	Constraint string
 	// Err is the driver's error.
 	Err error

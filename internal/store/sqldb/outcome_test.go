@@ -39,8 +39,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestRoundTrips counts how often a transaction waits for PostgreSQL: it begins with its first statement, and its last ones travel
-// with the commit.
+// TestRoundTrips counts how often a transaction waits for PostgreSQL: it begins with its first
+// statement, and its last ones travel with the commit.
 func TestRoundTrips(t *testing.T) {
 	cutter := storetest.NewCutter(t, storetest.MigratedURL(t))
 	db := storetest.Open(t, sqldb.Options{URL: cutter.URL(), Timeout: time.Minute})
@@ -69,7 +69,8 @@ func TestRoundTrips(t *testing.T) {
 			return sqldb.ExecLast(ctx, tx, []sqldb.SQL{insert("b"), insert("c")})
 		}, 1},
 	} {
-		// Statements are prepared the first time, and a connection that was idle for a second is looked at.
+		// Statements are prepared the first time, and a connection that was idle for a second is
+		// looked at.
 		least := int64(math.MaxInt64)
 		for end := time.Now().Add(time.Minute); least > tt.want && time.Now().Before(end); {
 			before := cutter.Trips()

@@ -168,7 +168,8 @@ func TestPoolWait(t *testing.T) {
 	}
 }
 
-// TestPostgreSQLPreparesStatements checks that the driver prepares what the store runs, once for each connection.
+// TestPostgreSQLPreparesStatements checks that the driver prepares what the store runs, once for
+// each connection.
 func TestPostgreSQLPreparesStatements(t *testing.T) {
 	db := storetest.PostgreSQL(t)
 	var texts []string

@@ -25,7 +25,8 @@ type Schema struct {
 	Engine Engine
 	// Database identifies the database, without a password.
 	Database string
-	// Version is the version of the schema, 0 for an empty database; Known is the newest one of this program.
+	// Version is the version of the schema, 0 for an empty database; Known is the newest one of
+	// this program.
 	Version, Known int64
 	// Pending are the names of the pending migrations, in order.
 	Pending []string
@@ -87,7 +88,8 @@ func versionTableQuery(e Engine) string {
 	return "SELECT count(*) WHERE to_regclass('" + versionTable + "') IS NOT NULL"
 }
 
-// pendingMigrations returns the newest version of an engine and the names of the migrations after a version.
+// pendingMigrations returns the newest version of an engine and the names of the migrations after a
+// version.
 func pendingMigrations(engine Engine, version int64) (known int64, pending []string, err error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {

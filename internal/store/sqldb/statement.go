@@ -155,8 +155,8 @@ type pairList struct {
 	pairs   []Pair
 }
 
-// InPairs returns the condition "the two columns are one of the pairs" for any number of pairs. Without pairs the
-// condition is false. See In.
+// InPairs returns the condition "the two columns are one of the pairs" for any number of pairs.
+// Without pairs the condition is false. See In.
 func InPairs(first, second string, pairs []Pair) SQL {
 	return New("?", pairList{[2]string{first, second}, pairs})
 }

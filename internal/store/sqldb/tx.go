@@ -52,7 +52,8 @@ type session struct {
 	observer Journal
 	// unbegun reports whether BEGIN is to be sent with the first statement.
 	unbegun bool
-	// ending are the statements to send with the commit, and last the rows to insert right before it.
+	// ending are the statements to send with the commit, and last the rows to insert right before
+	// it.
 	ending []queued
 	last   []lastRow
 	// scans limits the concurrent scans; nil means no limit.

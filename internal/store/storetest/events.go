@@ -400,7 +400,8 @@ func testLateEvents(t *testing.T, db *store.DB) {
 			t.Error(err)
 		}
 	}
-	// The early transaction begins first and takes the second id; the late one takes the first id and commits last.
+	// The early transaction begins first and takes the second id; the late one takes the first id
+	// and commits last.
 	begun, taken, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	announce, take := sync.OnceFunc(func() { close(begun) }), sync.OnceFunc(func() { close(taken) })
 	var early, late sync.WaitGroup

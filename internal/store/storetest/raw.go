@@ -59,8 +59,8 @@ func Rows(ctx context.Context, r store.Reader, statement string) ([]map[string]a
 	return rows, err
 }
 
-// columnsOf returns the names of the columns. The first statement of a transaction of PostgreSQL has
-// rows of pgx, others those of database/sql.
+// columnsOf returns the names of the columns. The first statement of a transaction of PostgreSQL
+// has rows of pgx, others those of database/sql.
 func columnsOf(row sqldb.Row) ([]string, error) {
 	rows, ok := row.(pgx.Rows)
 	if !ok {

@@ -110,7 +110,8 @@ func (s *Server) StartReplica(t testing.TB) *Server {
 	return startServer(t, f)
 }
 
-// StartServer starts a server that is removed when the test ends. It has the same system identifier as others.
+// StartServer starts a server that is removed when the test ends. It has the same system identifier
+// as others.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
 	return startNew(t, cache())

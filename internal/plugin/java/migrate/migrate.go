@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate changes the sources of plugins for the JVM so that they name the classes of the admin API where a newer
-// version of the API has them. It knows names only: what else a new version asks for is left to compilers.
+// Package migrate changes the sources of plugins for the JVM so that they name the classes of the
+// admin API where a newer version of the API has them. It knows names only: what else a new version
+// asks for is left to compilers.
 package migrate
 
 import (
@@ -44,7 +45,8 @@ func Handles(name string) bool {
 	return slices.Contains([]string{".java", ".kt", ".kts", ".scala", ".groovy"}, path.Ext(name))
 }
 
-// page returns the class of the records of a class of pages that Page has replaced: PageUser is Page<User>.
+// page returns the class of the records of a class of pages that Page has replaced: PageUser is
+// Page<User>.
 func (api *API) page(name string) (item string, ok bool) {
 	item, ok = strings.CutPrefix(name, "Page")
 	if !ok || item == "" || api.packages[name] != "" || api.packages["Page"] == "" {
@@ -66,8 +68,8 @@ var (
 	literal    = regexp.MustCompile(`^\s*(\.\s*|::\s*)class\b`)
 )
 
-// Source returns the text of a source with the classes of the admin API named where they are. The name of the file tells the
-// language.
+// Source returns the text of a source with the classes of the admin API named where they are. The
+// name of the file tells the language.
 func (api *API) Source(name string, text []byte) []byte {
 	if !bytes.Contains(text, []byte(root)) {
 		return text
@@ -98,7 +100,8 @@ type source struct {
 	imported map[string]string
 	// written are the imports that the changed source has.
 	written map[string]bool
-	// names are the capitalised words of the code outside imports; wildcard is whether all classes of the root were imported.
+	// names are the capitalised words of the code outside imports; wildcard is whether all classes
+	// of the root were imported.
 	names    map[string]bool
 	wildcard bool
 	// pages are the classes of pages that the source imports.
@@ -137,7 +140,8 @@ func (s *source) scan(parts []part) {
 	}
 }
 
-// selectors are the names that an import has: one, or those in braces, of which Scala gives some another name.
+// selectors are the names that an import has: one, or those in braces, of which Scala gives some
+// another name.
 func selectors(text string) []string {
 	var names []string
 	for name := range strings.SplitSeq(strings.Trim(text, "{}"), ",") {
@@ -199,7 +203,8 @@ func (s *source) imports(names []string) []string {
 	return out
 }
 
-// wildcards returns the imports of all classes of the root, and of each other package of which the code names one.
+// wildcards returns the imports of all classes of the root, and of each other package of which the
+// code names one.
 func (s *source) wildcards(sign string) []string {
 	used := map[string]bool{root: true}
 	for name := range s.names {

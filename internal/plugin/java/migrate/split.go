@@ -19,7 +19,8 @@ type part struct {
 	text string
 }
 
-// split splits a source into code, comments and texts. In Kotlin and Scala, comments may be inside comments.
+// split splits a source into code, comments and texts. In Kotlin and Scala, comments may be inside
+// comments.
 func split(source string, nested bool) []part {
 	var parts []part
 	begin := 0
@@ -83,7 +84,8 @@ func commentLength(s string, nested bool) int {
 	return len(s)
 }
 
-// quotedLength is the length of a text in quotes of one sign, which ends with its line at the latest.
+// quotedLength is the length of a text in quotes of one sign, which ends with its line at the
+// latest.
 func quotedLength(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {

@@ -71,7 +71,8 @@ func (e *Stack) isGo(f Frame) bool {
 	return (*struct{ realm, function uintptr })(unsafe.Pointer(&e.object(v).Fu)).function == address(callFunction)
 }
 
-// afterCall reports whether the instruction before an address is a call that leaves its result on the stack.
+// afterCall reports whether the instruction before an address is a call that leaves its result on
+// the stack.
 func afterCall(pc uintptr, b *lib.TJSFunctionBytecode) bool {
 	n := pc - b.Fbyte_code_buf
 	if pc < b.Fbyte_code_buf || n == 0 || n >= uintptr(b.Fbyte_code_len) {

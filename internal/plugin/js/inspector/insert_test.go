@@ -114,7 +114,8 @@ func TestInsertProbes(t *testing.T) {
 
 func head(s string) string { return s[:min(len(s), 60)] }
 
-// TestInsertMarks refuses sources that have the mark of an insertion, which would be taken out of them, and no others with its characters.
+// TestInsertMarks refuses sources that have the mark of an insertion, which would be taken out of
+// them, and no others with its characters.
 func TestInsertMarks(t *testing.T) {
 	i := &instrumenter{}
 	defer i.close()
@@ -125,7 +126,8 @@ func TestInsertMarks(t *testing.T) {
 	}
 }
 
-// TestInsertProbesBroken parses sources that were broken in many ways: nothing panics, and what was inserted can be taken out.
+// TestInsertProbesBroken parses sources that were broken in many ways: nothing panics, and what was
+// inserted can be taken out.
 func TestInsertProbesBroken(t *testing.T) {
 	pieces := append(strings.Fields("( ) { } [ ] ` ${ / ' \\ \\u => async yield await ... ?. # class static é = , : ; let function 0x 1e /* */ import export default"), "\v", "\f")
 	random := rand.New(rand.NewPCG(1, 2))
