@@ -90,7 +90,9 @@ func consolePages(c *console, t *testing.T) {
 		if first {
 			part = "document"
 		}
-		found, err := chromedp.Run(c.ctx, chromedp.Evaluate[[]string](`axe.run(`+part+`, { runOnly: `+rules+`, resultTypes: ['violations'], preload: false }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')))`, chromedp.EvalAwaitPromise))
+		// The colours of a transition are those of neither state.
+		const settled = `Promise.all(document.getAnimations().filter(a => isFinite(a.effect.getComputedTiming().endTime)).map(a => a.finished.catch(() => {})))`
+		found, err := chromedp.Run(c.ctx, chromedp.Evaluate[[]string](settled+`.then(() => axe.run(`+part+`, { runOnly: `+rules+`, resultTypes: ['violations'], preload: false })).then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')))`, chromedp.EvalAwaitPromise))
 		if err != nil {
 			t.Fatal(err)
 		}
