@@ -64,7 +64,7 @@ type Service struct {
 	DetailsLifetime func() time.Duration
 	// StatisticsLimits returns the current limits of statistics queries.
 	StatisticsLimits func() StatisticsLimits
-	// MessageStatistics may be nil; statistics then say nothing of messages.
+	// MessageStatistics may be nil; statistics then omit messages.
 	MessageStatistics MessageStatistics
 	// GroupMessageStatistics may be nil as well.
 	GroupMessageStatistics GroupMessageStatistics
@@ -150,9 +150,9 @@ func concat(groups ...[]*admin.Operation) (ops []*admin.Operation) {
 	return ops
 }
 
-// NewAuthenticator lets the administrators of the directory in, and those whose
-// tokens external accepts. It is asked about tokens that are not the directory's,
-// may be nil, and reports false for what is none of its tokens.
+// NewAuthenticator authenticates administrators by the directory, and tokens that are not the
+// directory's by external, which returns false for a token that it does not know. external may be
+// nil.
 func NewAuthenticator(d *administrator.Directory, external func(ctx context.Context, token string) (*administrator.Identity, bool, error)) admin.Authenticator {
 	return authenticator{d, external}
 }

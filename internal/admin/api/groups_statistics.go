@@ -9,8 +9,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// GroupStatistics are numbers of groups. What the caller did not ask for is
-// missing.
+// GroupStatistics are numbers of groups. Fields that were not requested are nil.
 type GroupStatistics struct {
 	DeletedGroups                 *int64             `json:"deletedGroups,omitempty" doc:"How many groups were logically deleted in the range." example:"1"`
 	GroupsThatSentMessages        *int64             `json:"groupsThatSentMessages,omitempty" doc:"How many groups got messages in the range." example:"1"`
@@ -78,7 +77,7 @@ func (h groupHandlers) count(ctx context.Context, in *groupStatisticsQuery) (adm
 	return admin.Optional[GroupStatistics]{Value: &s}, nil
 }
 
-// countAddressed returns nil if nobody knows of messages.
+// countAddressed returns nil without statistics of messages.
 func (h groupHandlers) countAddressed(ctx context.Context) func(store.DateRange) (int64, error) {
 	if h.messages == nil {
 		return nil

@@ -14,14 +14,14 @@ import (
 	"example.org/app/internal/apierr"
 )
 
-// Check tells whether a part of the process can serve: nil, or why not. A Degraded says what is
-// wrong with a part that serves all the same.
+// Check checks a part of the process. Do returns nil if the part works, a Degraded if it works with
+// a defect, or another error if it does not work.
 type Check struct {
 	Name string
 	Do   func(context.Context) error
 }
 
-// Degraded is what is wrong with a part that serves all the same.
+// Degraded is the defect of a part that still works.
 type Degraded string
 
 func (d Degraded) Error() string { return string(d) }
@@ -29,11 +29,11 @@ func (d Degraded) Error() string { return string(d) }
 const (
 	// healthTimeout bounds one check.
 	healthTimeout = 2 * time.Second
-	// healthAge is how long a report is repeated: anybody may ask for it.
+	// healthAge is how long a report is cached, because everybody may request it.
 	healthAge = 500 * time.Millisecond
 )
 
-// Health asks the parts of the process how they are.
+// Health reports the health of the process.
 type Health struct {
 	checks []Check
 
@@ -95,7 +95,7 @@ func (r HealthReport) Outcome() (apierr.Code, string) {
 	return apierr.ServerUnavailable, "not ready: " + strings.Join(reasons, "; ")
 }
 
-// Report asks all parts at once. Callers that come together share an answer.
+// Report runs all checks concurrently. Concurrent callers share a report.
 func (h *Health) Report(ctx context.Context) HealthReport {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// MessageCounts are numbers of messages. What the caller did not ask for is
-// missing.
+// MessageCounts are numbers of messages. Fields that were not requested are nil.
 type MessageCounts struct {
 	SentMessagesOnAverage        *int64             `json:"sentMessagesOnAverage,omitempty" doc:"How many messages each sender sent in the range on average, rounded down." example:"2"`
 	SentMessages                 *int64             `json:"sentMessages,omitempty" doc:"How many messages were sent in the range." example:"10"`

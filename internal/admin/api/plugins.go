@@ -33,7 +33,7 @@ type Plugins struct {
 	Settings func() config.Plugin
 	// ProcessID is that of the members that share the plugins; "" is not shown.
 	ProcessID string
-	// Catalog has the plugins of the cluster, and States asks all nodes how far they are with them.
+	// Catalog has the plugins of the cluster, and States requests their states from all nodes.
 	Catalog *catalog.Catalog
 	States  func(context.Context) []catalog.NodeStates
 	// Traces gathers what all nodes have recorded.
@@ -332,7 +332,7 @@ func newExtensionRecord(e plugin.ExtensionInfo) extensionRecord {
 	return r
 }
 
-// detail adds what only those are told who ask for single plugins.
+// detail adds the fields that only responses about single plugins have.
 func (r *extensionRecord) detail(e plugin.ExtensionInfo) {
 	queue := int32(e.Queue)
 	r.Functions, r.Timeouts, r.QueueLength = functionNames(e), &e.Timeouts, &queue

@@ -142,7 +142,7 @@ func (h pluginHandlers) clusterRecordOf(ctx context.Context, id string) (cluster
 	return *newClusterRecord(found[0], h.States(ctx)), nil
 }
 
-// newChange is the change that the requester asks for. If-Match names the revision of one plugin.
+// newChange returns a change by the requester. If-Match names the revision of one plugin.
 func newChange(ctx context.Context, ifMatch string, plugins int) (catalog.Change, error) {
 	c := catalog.Change{AdminID: admin.Requester(ctx).ID}
 	if ifMatch == "" || ifMatch == "*" {

@@ -202,7 +202,7 @@ func (h pluginHandlers) create(ctx context.Context, c pluginCreation, uploads []
 	return outcomes, nil
 }
 
-// noteUpload tells the audit trail of a new plugin.
+// noteUpload adds a new plugin to the audit record.
 func noteUpload(ctx context.Context, o pluginOutcome) {
 	change := store.Change{
 		Record: auditedPlugin, Action: store.ActionCreate, Key: store.Values{{Name: "id", Value: o.ID}},

@@ -109,8 +109,8 @@ func mayGrant(ctx context.Context, g plugin.Grants) error {
 	return nil
 }
 
-// grantUploads grants plugins that were checked what they ask for, all or none of them. undo takes
-// it back, for uploads that are refused after all.
+// grantUploads grants checked plugins the permissions that they request, all or none of them. undo
+// revokes the grants if the uploads are refused later.
 func (h pluginHandlers) grantUploads(ctx context.Context, c pluginCreation, uploads []plugin.Upload, plugins []*plugin.Plugin, errs []error) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -167,7 +167,7 @@ func (h pluginHandlers) grantsOf(ctx context.Context, list []catalog.Granting) (
 	return before, nil
 }
 
-// grantsRecord is what a plugin asks for, or what it was granted.
+// grantsRecord is what a plugin requests, or what it was granted.
 type grantsRecord struct {
 	Permissions []string `json:"permissions" doc:"Permissions of the admin interface." example:"[\"USER_QUERY\"]"`
 	Hosts       []string `json:"hosts" doc:"Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for all, with or without a port." example:"[\"*.example.org\"]"`

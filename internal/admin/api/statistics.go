@@ -10,7 +10,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// StatisticsLimits bound how many units of time one statistics query may ask for.
+// StatisticsLimits bound the units of time of one statistics query.
 type StatisticsLimits struct{ Hours, Days, Months int32 }
 
 // StatisticsRecord is a number that belongs to a unit of time.
@@ -70,8 +70,8 @@ func addMonths(t time.Time, n int) time.Time {
 	return added
 }
 
-// count fills the number of a range, or those of its units, if the caller asked
-// for it: for units both bounds are needed, for a number one of them is.
+// count returns the number of a range, or those of its units. It returns nothing if the caller did
+// not request them: units need both bounds, a number needs one.
 func (u statisticsUnit) count(name string, r store.DateRange, limits StatisticsLimits, number func(store.DateRange) (int64, error)) (total *int64, records []StatisticsRecord, err error) {
 	if !u.divided() {
 		if r.Start == nil && r.End == nil {

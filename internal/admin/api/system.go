@@ -21,7 +21,7 @@ import (
 
 const systemTag = "SystemController"
 
-// Build tells which program runs.
+// Build identifies the running program.
 type Build struct {
 	Version   string `json:"version" doc:"Version of the program." example:"1.0.0"`
 	CommitID  string `json:"commitId" doc:"Commit from which it was built." example:"3f2b9c1"`

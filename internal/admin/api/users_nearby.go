@@ -11,7 +11,7 @@ import (
 	"example.org/app/internal/store"
 )
 
-// NearbyUser is somebody near a user.
+// NearbyUser is a user in the vicinity of another one.
 type NearbyUser struct {
 	UserID     int64           `json:"userId" doc:"Id of the user." example:"1234567890123456789"`
 	DeviceType *string         `json:"deviceType,omitempty" enum:"DESKTOP,BROWSER,IOS,ANDROID,OTHERS,UNKNOWN" doc:"Kind of device, if devices have positions of their own." example:"DESKTOP"`
