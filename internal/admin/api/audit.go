@@ -121,8 +121,8 @@ func newAuditRecord(r store.AuditRecord) AuditRecord {
 	return out
 }
 
-// decodeStored decodes JSON of the trail. Invalid JSON, which app audit verify reports, has the zero
-// value.
+// decodeStored decodes JSON of the trail. Invalid JSON, which app audit verify reports, becomes the
+// zero value.
 func decodeStored[T any](text string, dst *T) *T {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
