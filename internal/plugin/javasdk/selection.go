@@ -33,8 +33,8 @@ func selectsAlone(op typings.Operation, p typings.Parameter) bool {
 	return needsSelection(op) && len(op.Selectors) == 1 && op.Selectors[0] == p.Name
 }
 
-// absentAll is what a description says of the absence of a parameter, which a method of its own
-// name stands for.
+// absentAll matches the description of an absent parameter that means all records. The method for
+// all records replaces it.
 var absentAll = regexp.MustCompile(`; absent: all\b[^.]*\.`)
 
 // check makes the method refuse an input that selects nothing.
@@ -48,8 +48,8 @@ func (m *apiMethod) check(f *file) {
 	m.throws = []string{"@throws IllegalArgumentException if the input selects nothing"}
 }
 
-// allName is the name of the method that applies an operation to all records: deleteAllTokens of
-// deleteTokens.
+// allName returns the name of the method that applies an operation to all records: deleteAllTokens
+// for deleteTokens.
 func allName(name string) string {
 	for _, verb := range []string{"delete", "update"} {
 		if rest, ok := strings.CutPrefix(name, verb); ok {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate changes the sources of plugins for the JVM so that they name the classes of the
-// admin API where a newer version of the API has them. It knows names only: what else a new version
-// asks for is left to compilers.
+// Package migrate updates the names of moved classes of the admin API in the sources of JVM
+// plugins. It changes only names; the compiler reports other incompatibilities.
 package migrate
 
 import (
@@ -15,16 +14,17 @@ import (
 	"strings"
 )
 
-// root is the package that all classes of the admin API were in, and below which they are.
+// root is the package that used to contain all classes of the admin API. The packages of the
+// resources are below it.
 const root = "im.app.plugin.api"
 
-// An API knows where the classes of the admin API are.
+// An API has the packages of the classes of the admin API.
 type API struct {
 	// packages are by the simple names of the classes.
 	packages map[string]string
 }
 
-// Read reads which classes a jar of the API has.
+// Read reads the packages of the classes from the API jar.
 func Read(jar []byte) (*API, error) {
 	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
@@ -40,13 +40,12 @@ func Read(jar []byte) (*API, error) {
 	return api, nil
 }
 
-// Handles reports whether Source knows the language of a file, by its name.
+// Handles reports whether Source supports the language of a file, which its extension determines.
 func Handles(name string) bool {
 	return slices.Contains([]string{".java", ".kt", ".kts", ".scala", ".groovy"}, path.Ext(name))
 }
 
-// page returns the class of the records of a class of pages that Page has replaced: PageUser is
-// Page<User>.
+// page returns the record class of a former page class: User for PageUser, which is Page<User> now.
 func (api *API) page(name string) (item string, ok bool) {
 	item, ok = strings.CutPrefix(name, "Page")
 	if !ok || item == "" || api.packages[name] != "" || api.packages["Page"] == "" {
@@ -68,8 +67,8 @@ var (
 	literal    = regexp.MustCompile(`^\s*(\.\s*|::\s*)class\b`)
 )
 
-// Source returns the text of a source with the classes of the admin API named where they are. The
-// name of the file tells the language.
+// Source returns the text of a source file with the current names of the classes of the admin API.
+// The extension of the file name determines the language.
 func (api *API) Source(name string, text []byte) []byte {
 	if !bytes.Contains(text, []byte(root)) {
 		return text
@@ -140,8 +139,8 @@ func (s *source) scan(parts []part) {
 	}
 }
 
-// selectors are the names that an import has: one, or those in braces, of which Scala gives some
-// another name.
+// selectors returns the names of an import: one, or those in braces. In Scala, a name in braces may
+// be followed by an alias.
 func selectors(text string) []string {
 	var names []string
 	for name := range strings.SplitSeq(strings.Trim(text, "{}"), ",") {
@@ -174,10 +173,10 @@ func (s *source) code(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), gone+"\n", "")
 }
 
-// gone stands for a line that is removed.
+// gone marks a line to be removed.
 const gone = "\x00"
 
-// imports returns what is imported instead of classes of the root.
+// imports returns the imports that replace an import of classes of the root package.
 func (s *source) imports(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -228,7 +227,7 @@ func (s *source) free(class string) bool {
 	return pkg == "" || pkg == s.api.packages[class]
 }
 
-// class is how the code names a class of the API.
+// class returns the name by which the code refers to a class of the API.
 func (s *source) class(name string) string {
 	if s.free(name) {
 		return name
@@ -236,7 +235,7 @@ func (s *source) class(name string) string {
 	return s.api.packages[name] + "." + name
 }
 
-// plain changes a line of code that is no import of classes of the root.
+// plain changes a line of code that does not import classes of the root package.
 func (s *source) plain(line string) string {
 	line = replace(qualified, line, func(name, after string) string {
 		class := strings.TrimPrefix(name, root+".")
@@ -254,7 +253,7 @@ func (s *source) plain(line string) string {
 	})
 }
 
-// generic is the type of a page, without that of its records where the language wants none.
+// generic returns the type of a page, without a type argument in class literals.
 func (s *source) generic(page, item, after string) string {
 	switch {
 	case literal.MatchString(after):
@@ -265,7 +264,7 @@ func (s *source) generic(page, item, after string) string {
 	return page + "<" + item + ">"
 }
 
-// full is the full name of a class that was in the root.
+// full returns the qualified name of a class that used to be in the root package.
 func (s *source) full(class string) string {
 	if pkg := s.api.packages[class]; pkg != "" {
 		return pkg + "." + class
@@ -273,7 +272,8 @@ func (s *source) full(class string) string {
 	return root + "." + class
 }
 
-// outside changes a comment or a text, of which comments may use simple names.
+// outside changes a comment or a string literal. simple is true for comments, which may contain
+// simple names.
 func (s *source) outside(text string, simple bool) string {
 	text = replace(qualified, text, func(name, _ string) string {
 		class := strings.TrimPrefix(name, root+".")

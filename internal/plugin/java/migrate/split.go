@@ -4,7 +4,7 @@ package migrate
 
 import "strings"
 
-// A kind is what a part of a source is.
+// A kind is the kind of a part of a source file.
 type kind int
 
 const (
@@ -19,8 +19,8 @@ type part struct {
 	text string
 }
 
-// split splits a source into code, comments and texts. In Kotlin and Scala, comments may be inside
-// comments.
+// split splits a source file into code, comments and string literals. If nested is true, comments
+// nest, as in Kotlin and Scala.
 func split(source string, nested bool) []part {
 	var parts []part
 	begin := 0
@@ -59,7 +59,7 @@ func split(source string, nested bool) []part {
 	return parts
 }
 
-// upTo is the length of a text up to and with an end that is not before from.
+// upTo returns the length of s up to and including the first end at or after from.
 func upTo(s, end string, from int) int {
 	if i := strings.Index(s[from:], end); i >= 0 {
 		return from + i + len(end)
@@ -84,8 +84,8 @@ func commentLength(s string, nested bool) int {
 	return len(s)
 }
 
-// quotedLength is the length of a text in quotes of one sign, which ends with its line at the
-// latest.
+// quotedLength returns the length of a literal that begins with a quote. It ends at the end of the
+// line at the latest.
 func quotedLength(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
