@@ -47,7 +47,7 @@ func (c pluginBuildCommand) Run() error {
 	}
 	warn(r.Warnings)
 	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
-		return fmt.Errorf("write the script: %w", err)
+		return fmt.Errorf("create the folder of %q: %w", output, err)
 	}
 	if err := replaceFile(output, r.Script); err != nil {
 		return err
@@ -77,14 +77,19 @@ func warn(warnings []string) {
 	}
 }
 
-// replaceFile writes a file atomically, so that a watcher never sees a part of it.
+// replaceFile writes a file atomically, so that a watcher never sees a part of it. An existing file
+// keeps its permissions.
 func replaceFile(path string, data []byte) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
 	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, data, 0o644); err != nil {
-		return fmt.Errorf("write the script: %w", err)
+	if err := os.WriteFile(temporary, data, mode); err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("write the script: %w", err)
+		return fmt.Errorf("write %q: %w", path, err)
 	}
 	return nil
 }
