@@ -30,8 +30,10 @@ type turns struct {
 	computing bool
 	// demand is the demand of turns without a caller.
 	demand demand
-	// limit ends turns without a call.
-	limit time.Time
+	// limit ends turns without a call, or whose call ended. late counts the polls since it did.
+	limit     time.Time
+	late      int
+	lateSince time.Time
 	// inside is the number of nested turns; began is when the outermost did.
 	inside int
 	began  time.Time
@@ -41,7 +43,7 @@ type turns struct {
 
 // run runs f, and the resulting jobs, for a call, or for none.
 func (ts *turns) run(c *call, f func()) {
-	ts.limit = time.Time{}
+	ts.limit, ts.late = time.Time{}, 0
 	outer := ts.enter(c)
 	if event.Profiling() && c != nil && c.extension != nil {
 		// CPU profiles show the engine; the labels show for whom it works.
@@ -102,36 +104,44 @@ func (ts *turns) callOver() (over, known bool) {
 	return false, false
 }
 
-// How long a turn may continue after its call ended: after its time-out, and after its caller left,
-// so that nobody waits. Interrupted code skips its finally blocks; later turns no longer belong to
-// the call.
-const graceAfterTimeout, graceAfterLeaving = 10 * time.Millisecond, 100 * time.Millisecond
-
-// grace returns how long the current turn may continue after the end of its call.
-func (ts *turns) grace() time.Duration {
-	if c := ts.current.Load(); c != nil && errors.Is(c.ctx.Err(), context.Canceled) {
-		return graceAfterLeaving
-	}
-	return graceAfterTimeout
-}
+// How long a turn may continue after its call ended, because interrupted code skips its finally
+// blocks and later turns no longer belong to the call. Callers may have to wait for it after a
+// time-out. Nobody does after its caller left, and it may poll this often even if that takes longer
+// because the process is starved: as often as code that computes does in this time.
+const (
+	graceAfterTimeout = 10 * time.Millisecond
+	graceAfterLeaving = 100 * time.Millisecond
+	pollsAfterLeaving = 500
+)
 
 // mustStop is called periodically while code of the plugin runs.
 func (ts *turns) mustStop() bool {
 	if ts.m.stopping.Load() || ts.m.debug.target != nil && ts.m.debug.target.Terminated() {
 		return true
 	}
-	limit := ts.m.host.opts.TurnLimit
-	switch over, known := ts.callOver(); {
-	case over:
-		limit = min(limit, ts.grace())
-	case known:
+	over, known := ts.callOver()
+	if known && !over {
 		return false
 	}
 	now := time.Now()
 	if ts.limit.IsZero() {
-		ts.limit = now.Add(limit)
+		ts.limit = now.Add(ts.m.host.opts.TurnLimit)
 	}
-	return now.After(ts.limit)
+	if !over {
+		return now.After(ts.limit)
+	}
+	if ts.late++; ts.late == 1 {
+		ts.lateSince = now
+	}
+	return now.After(ts.limit) || ts.tooLate(now.Sub(ts.lateSince))
+}
+
+// tooLate reports whether the current turn continued for too long after its call ended.
+func (ts *turns) tooLate(after time.Duration) bool {
+	if c := ts.current.Load(); c != nil && errors.Is(c.ctx.Err(), context.Canceled) {
+		return after > graceAfterLeaving && ts.late > pollsAfterLeaving
+	}
+	return after > graceAfterTimeout
 }
 
 // enter begins a turn for a call, or for none, and returns the call of the enclosing turn, for
