@@ -14,15 +14,31 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestCounters compares counts with the baseline: statements and system calls do not depend on the
-// speed of the machine.
-func TestCounters(t *testing.T) {
+// builtApp builds the server.
+func builtApp(t *testing.T, dir string) string {
+	t.Helper()
 	need.Time(t)
-	dir := t.TempDir()
 	app := filepath.Join(dir, "app")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", app, "example.org/app/cmd/app").CombinedOutput(); err != nil {
 		t.Fatalf("build the server: %v\n%s", err, out)
 	}
+	return app
+}
+
+// TestHotSwap runs the measurement of hot swaps for a moment: it fails if a request does, or if the
+// stored messages are not the acknowledged ones.
+func TestHotSwap(t *testing.T) {
+	dir := t.TempDir()
+	if err := hotSwap(t.Context(), builtApp(t, dir), dir, clientOptions{pairs: 4, rounds: 1, duration: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCounters compares counts with the baseline: statements and system calls do not depend on the
+// speed of the machine.
+func TestCounters(t *testing.T) {
+	dir := t.TempDir()
+	app := builtApp(t, dir)
 	c := costs{}
 	if err := c.counted(t.Context(), app, dir, time.Second); err != nil {
 		t.Fatal(err)

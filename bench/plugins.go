@@ -291,7 +291,6 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 		return err
 	}
 	defer pairs.close()
-	acknowledged.Store(0)
 	duration := time.Duration(o.rounds) * o.duration
 	swaps, longest, stop, swapped := 0, time.Duration(0), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -313,12 +312,12 @@ func hotSwap(ctx context.Context, app, dir string, o clientOptions) error {
 	r, err := pairs.run(s, talk.MaxWindow, swapRate, duration)
 	close(stop)
 	if err := errors.Join(err, <-swapped); err != nil {
-		return fmt.Errorf("after %d swaps and %d requests: %w", swaps, acknowledged.Load(), err)
+		return fmt.Errorf("after %d swaps and %d requests: %w", swaps, pairs.Acknowledged(), err)
 	}
 	table(fmt.Sprintf("Hot swap of a plugin under %d requests/s of clients, for %s", swapRate, duration),
 		[]string{"swaps", "longest swap", "requests", "requests/s", "failed"},
-		[][]string{{fmt.Sprint(swaps), longest.Round(time.Millisecond).String(), fmt.Sprint(acknowledged.Load()), fmt.Sprintf("%.0f", r.rate), "0"}})
-	return checkStored(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"))
+		[][]string{{fmt.Sprint(swaps), longest.Round(time.Millisecond).String(), fmt.Sprint(pairs.Acknowledged()), fmt.Sprintf("%.0f", r.rate), "0"}})
+	return checkStored(ctx, "sqlite:"+filepath.Join(home, "data", "app.db"), pairs.Acknowledged())
 }
 
 // swap replaces the plugin by another version.
