@@ -60,7 +60,14 @@ func main() {
 	flag.StringVar(&r.out, "out", "dist", "output folder")
 	flag.StringVar(&r.version, "version", "", "version, for example v1.2.3")
 	flag.StringVar(&r.commit, "commit", "unknown", "commit of the build")
+	licensed := flag.String("licences", "", "print the licences of the third-party software in this binary instead")
 	flag.Parse()
+	if *licensed != "" {
+		if err := r.printLicences(context.Background(), *licensed); err != nil {
+			log.Fatalf("release: %v", err)
+		}
+		return
+	}
 	var err error
 	if r.time, err = time.Parse(time.RFC3339, *when); err != nil {
 		log.Fatalf("release: -time %q: %v", *when, err)

@@ -237,6 +237,15 @@ func npmPart(name, version, licence string) part {
 // licencesFile is the file of a release with the licences of third-party software.
 const licencesFile = "THIRD_PARTY_LICENSES.txt"
 
+// printLicences prints the contents of licencesFile for a binary.
+func (r release) printLicences(ctx context.Context, binary string) error {
+	parts, err := r.parts(ctx, binary)
+	if err == nil {
+		_, err = os.Stdout.Write(r.licences(parts))
+	}
+	return err
+}
+
 // licences returns the contents of licencesFile. Each text occurs once, with the parts that it
 // applies to.
 func (r release) licences(parts []part) []byte {
@@ -250,7 +259,7 @@ func (r release) licences(parts []part) []byte {
 		names[text] = append(names[text], p.Name+" "+p.Version)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "app %s contains the following software of third parties under the licences given.\n", r.number())
+	fmt.Fprintf(&b, "%s contains the following software of third parties under the licences given.\n", strings.TrimSpace("app "+r.number()))
 	for _, text := range texts {
 		fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(names[text], "\n"), strings.Repeat("-", 80), text)
 	}
