@@ -108,7 +108,11 @@ func newCodec(t reflect.Type) (codec, error) {
 		return floatCodec{}, nil
 	case reflect.Pointer:
 		elem, err := makeCodec(t.Elem())
-		return pointerCodec{t.Elem(), elem}, err
+		c := pointerCodec{t.Elem(), elem}
+		if t == reflect.TypeFor[*int64]() {
+			return int64PointerCodec{c}, err
+		}
+		return c, err
 	case reflect.Slice:
 		elem, err := makeCodec(t.Elem())
 		return sliceCodec{t, elem}, err

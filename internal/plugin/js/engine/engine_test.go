@@ -39,6 +39,38 @@ func TestLayout(t *testing.T) {
 	if n := unsafe.Sizeof(lib.TJSProperty{}); int(n) != valueSize {
 		t.Errorf("a property has %d bytes", n)
 	}
+	e := newEngine(t)
+	for source, want := range map[string]string{`'four' + 'teen'`: "fourteen", `'é'`: "", `'👋'`: "", `12`: ""} {
+		v := e.Eval("test.js", source)
+		if b, ok := e.ascii(v); string(b) != want || ok != (want != "") {
+			t.Errorf("%s: the characters are %q, %v", source, b, ok)
+		}
+		e.Free(v)
+	}
+}
+
+// TestTextOfEveryKind converts strings of every length and kind of character with every function.
+func TestTextOfEveryKind(t *testing.T) {
+	e := newEngine(t)
+	for length := range 40 {
+		for i := range length + 1 {
+			for _, char := range []string{"x", "\x7f", "\u0080", "é", "€", "👋"} {
+				text := strings.Repeat("a", i) + char + strings.Repeat("b", length-i)
+				v := e.String(text)
+				buffer := make([]byte, 64)
+				n, ok := e.TextInto(v, buffer)
+				short, shortLength, shortOK := e.ShortText(v, len(text))
+				tooLong, tooLongLength, _ := e.ShortText(v, len(text)-1)
+				if all, allOK := e.Text(v); !ok || string(buffer[:n]) != text || !allOK || all != text || !shortOK || short != text || shortLength != n || tooLong != "" || tooLongLength != n {
+					t.Fatalf("%q: %q, %q, %q of %d bytes, %q of %d bytes", text, buffer[:n], all, short, shortLength, tooLong, tooLongLength)
+				}
+				if n, _ := e.TextInto(v, buffer[:1]); n != len(text) {
+					t.Fatalf("%q has %d bytes", text, n)
+				}
+				e.Free(v)
+			}
+		}
+	}
 }
 
 func TestEach(t *testing.T) {

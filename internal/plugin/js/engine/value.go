@@ -4,6 +4,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"unicode/utf8"
 	"unsafe"
@@ -176,6 +177,12 @@ func (e *Values) Text(v Value) (string, bool) {
 // ShortText is Text for a string of at most limit bytes in UTF-8. It returns the length; a longer
 // string is not copied.
 func (e *Values) ShortText(v Value, limit int) (s string, length int, ok bool) {
+	if b, plain := e.ascii(v); plain {
+		if len(b) <= limit {
+			s = string(b)
+		}
+		return s, len(b), true
+	}
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
 	defer e.tls.Free(size)
@@ -193,6 +200,10 @@ func (e *Values) ShortText(v Value, limit int) (s string, length int, ok bool) {
 
 // TextInto copies a string into b and returns its length, which exceeds len(b) if it does not fit.
 func (e *Values) TextInto(v Value, b []byte) (int, bool) {
+	if text, plain := e.ascii(v); plain {
+		copy(b, text)
+		return len(text), true
+	}
 	const size = int(unsafe.Sizeof(lib.Tsize_t(0)))
 	n := e.tls.Alloc(size)
 	defer e.tls.Free(size)
@@ -204,6 +215,39 @@ func (e *Values) TextInto(v Value, b []byte) (int, bool) {
 	copyPieces(b, unsafe.Slice((*byte)(pointer(p)), length))
 	lib.XJS_FreeCString(e.tls, e.ctx, p)
 	return length, true
+}
+
+// The first word of a string in the engine: its length, and whether its characters have two bytes.
+const (
+	stringLength = 1<<31 - 1
+	stringWide   = 1 << 31
+)
+
+// ascii returns the characters of a short string if all are ASCII, without a copy: they are valid
+// until the string is freed.
+func (e *Values) ascii(v Value) ([]byte, bool) {
+	if v.Ftag != lib.EJS_TAG_STRING {
+		return nil, false
+	}
+	p := uintptr(v.Fu.Fuint641)
+	word := (*lib.TJSString)(pointer(p)).F__ccgo0
+	if word&stringWide != 0 || word&stringLength > pieceSize {
+		return nil, false
+	}
+	b := unsafe.Slice((*byte)(pointer(p+unsafe.Sizeof(lib.TJSString{}))), int(word&stringLength))
+	const high = 0x8080808080808080
+	rest := b
+	for ; len(rest) >= 8; rest = rest[8:] {
+		if binary.NativeEndian.Uint64(rest)&high != 0 {
+			return nil, false
+		}
+	}
+	for _, c := range rest {
+		if c >= utf8.RuneSelf {
+			return nil, false
+		}
+	}
+	return b, true
 }
 
 // wellFormed copies text of the engine; lone surrogates, which UTF-8 cannot encode, become the
