@@ -372,9 +372,9 @@ var unlike = map[string]string{
 	"describe: generator":                                        "its function and its state are not known",
 }
 
-// asNode20 makes what a newer Node.js says that of Node.js 20: since 22 a step is the reason of a
+// asNode20 makes the output of a newer Node.js that of Node.js 20: since 22 a step is a reason of a
 // pause, and a buffer says whether it is detached.
-var asNode20 = strings.NewReplacer("| step ", "| other ", `,{"name":"detached","type":"boolean","value":"false"}`, "")
+var asNode20 = strings.NewReplacer(" step ", " other ", " ambiguous ", " other ", `,{"name":"detached","type":"boolean","value":"false"}`, "")
 
 // TestLikeNode runs the same debugger against Node.js and against a plugin, and compares what they
 // do.
