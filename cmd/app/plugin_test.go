@@ -220,7 +220,14 @@ func TestPluginUpgrade(t *testing.T) {
 	if err := os.Remove(filepath.Join(types, "codes.d.ts")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := output(t, "plugin", "upgrade", dir); code != 0 || errs != "" || !strings.Contains(out, "2 of ") {
+	if err := os.WriteFile(filepath.Join(types, "index.d.ts"), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkFailingUpgrade(t, dir, filepath.Join(types, "index.d.ts"), filepath.Join(types, "api.d.ts"))
+	if _, err := os.Stat(filepath.Join(types, "codes.d.ts")); err == nil {
+		t.Error("the upgrade failed, and added a file")
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", dir); code != 0 || errs != "" || !strings.Contains(out, "3 of ") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 	for path, text := range map[string]string{file: "mine", filepath.Join(types, "api.d.ts"): string(want), filepath.Join(types, "own.d.ts"): "mine"} {

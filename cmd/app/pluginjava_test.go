@@ -116,6 +116,7 @@ func TestPluginNewKotlin(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(built), 0o700), os.WriteFile(built, old, 0o600), os.WriteFile(sources[0], old, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	checkFailingUpgrade(t, project, file, sources[0])
 	if code, out, errs := output(t, "plugin", "upgrade", project); code != 0 || errs != "" || !strings.Contains(out, "before it was 1.0.0-old") ||
 		!strings.Contains(out, "TwoWordsExtension.kt: names of classes changed") || strings.Contains(out, "Old.kt") {
 		t.Errorf("%d %s %s", code, out, errs)
@@ -142,6 +143,36 @@ func TestPluginNewKotlin(t *testing.T) {
 	}
 	if code, _, errs := output(t, "plugin", "upgrade", project); code != 1 || !strings.Contains(errs, "no property app.version") {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// checkFailingUpgrade upgrades a project while one of its files cannot be written, and expects that
+// no other file is changed.
+func checkFailingUpgrade(t *testing.T, project, blocked string, others ...string) {
+	t.Helper()
+	obstacle := blocked + ".tmp" // The name of the new file until it replaces the old one.
+	if err := os.Mkdir(obstacle, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := append([]string{blocked}, others...)
+	before := map[string]string{}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[path] = string(text)
+	}
+	if code, out, errs := output(t, "plugin", "upgrade", project); code != 1 || out != "" || !strings.Contains(errs, blocked) {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	for _, path := range files {
+		if after, err := os.ReadFile(path); err != nil || string(after) != before[path] {
+			t.Errorf("%s is %s, %v", path, after, err)
+		}
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
 	}
 }
 

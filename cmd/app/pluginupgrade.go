@@ -57,26 +57,29 @@ func upgradeTypes(dir string) error {
 	if err != nil {
 		return err
 	}
-	changed := 0
+	var edits []fileEdit
 	for _, name := range names {
 		data, err := sdk.Types.ReadFile(name)
 		if err != nil {
 			return err
 		}
 		path := filepath.Join(dir, name)
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
-			continue
-		}
-		if err := replaceFile(path, data); err != nil {
+		old, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		changed++
+		if err != nil || !bytes.Equal(old, data) {
+			edits = append(edits, fileEdit{path, old, data})
+		}
 	}
-	if changed == 0 {
+	if len(edits) == 0 {
 		fmt.Printf("%s is up to date\n", dir)
 		return nil
 	}
-	fmt.Printf("%s: %d of %d files updated. Check the plugin with: app plugin check\n", dir, changed, len(names))
+	if err := applyAll(edits); err != nil {
+		return fmt.Errorf("upgrade %q: %w", dir, err)
+	}
+	fmt.Printf("%s: %d of %d files updated. Check the plugin with: app plugin check\n", dir, len(edits), len(names))
 	return nil
 }
 
@@ -93,23 +96,29 @@ var apiVersions = []apiVersion{
 	{byGradle, gradleProperties, "appVersion", regexp.MustCompile(`(?m)(^[ \t]*appVersion[ \t]*[=:][ \t]*)(\S*)([ \t\r]*$)`)},
 }
 
-// upgradeJava updates the jars of a project. text is the content of the file with the version. The
-// project keeps using the old jars until the new ones are written.
+// upgradeJava updates the jars of a project and its sources. text is the content of the file with
+// the version. If the sources cannot be changed, the project keeps using the old jars, which are
+// removed at the end.
 func upgradeJava(dir string, p apiVersion, text []byte) error {
 	found := p.value.FindSubmatch(text)
 	if found == nil {
 		return fmt.Errorf("upgrade %q: its %s has no property %s with the version of the plugin API", dir, p.file, p.property)
+	}
+	moved, err := migratedSources(dir)
+	if err != nil {
+		return err
 	}
 	version, err := writeJavaAPI(dir)
 	if err != nil {
 		return err
 	}
 	before := string(found[2])
+	edits := moved
 	if before != version {
-		changed := p.value.ReplaceAll(text, []byte("${1}"+version+"${3}"))
-		if err := replaceFile(filepath.Join(dir, p.file), changed); err != nil {
-			return err
-		}
+		edits = append(edits, fileEdit{filepath.Join(dir, p.file), text, p.value.ReplaceAll(text, []byte("${1}"+version+"${3}"))})
+	}
+	if err := applyAll(edits); err != nil {
+		return fmt.Errorf("upgrade %q: %w", dir, err)
 	}
 	for _, a := range javaArtifacts {
 		versions, err := os.ReadDir(filepath.Join(dir, repository, a.name))
@@ -124,12 +133,8 @@ func upgradeJava(dir string, p apiVersion, text []byte) error {
 			}
 		}
 	}
-	moved, err := migrateSources(dir)
-	if err != nil {
-		return err
-	}
-	for _, path := range moved {
-		fmt.Printf("%s: names of classes changed\n", path)
+	for _, e := range moved {
+		fmt.Printf("%s: names of classes changed\n", e.path)
 	}
 	if before == version {
 		if len(moved) == 0 {
@@ -141,9 +146,37 @@ func upgradeJava(dir string, p apiVersion, text []byte) error {
 	return nil
 }
 
-// migrateSources names the classes of the API in the sources of a project where they are, and
-// returns the files that changed.
-func migrateSources(dir string) (changed []string, err error) {
+// A fileEdit is a new content of a file.
+type fileEdit struct {
+	path string
+	// before is nil if there was no file.
+	before, after []byte
+}
+
+// undo restores the file.
+func (e fileEdit) undo() error {
+	if e.before == nil {
+		return os.Remove(e.path)
+	}
+	return replaceFile(e.path, e.before)
+}
+
+// applyAll writes all files or, if one cannot be written, none.
+func applyAll(edits []fileEdit) error {
+	for i, e := range edits {
+		if err := replaceFile(e.path, e.after); err != nil {
+			for _, e := range edits[:i] {
+				err = errors.Join(err, e.undo())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// migratedSources returns the edits that name the classes of the API in the sources of a project
+// where they are.
+func migratedSources(dir string) (edits []fileEdit, err error) {
 	jar, err := java.Jar(java.APIJar)
 	if err != nil {
 		return nil, err
@@ -168,17 +201,15 @@ func migrateSources(dir string) (changed []string, err error) {
 		if err != nil {
 			return err
 		}
-		now := api.Source(d.Name(), text)
-		if bytes.Equal(now, text) {
-			return nil
+		if now := api.Source(d.Name(), text); !bytes.Equal(now, text) {
+			edits = append(edits, fileEdit{path, text, now})
 		}
-		changed = append(changed, path)
-		return replaceFile(path, now)
+		return nil
 	})
 	if err != nil {
-		return changed, fmt.Errorf("change the sources of %q: %w", dir, err)
+		return nil, fmt.Errorf("read the sources of %q: %w", dir, err)
 	}
-	return changed, nil
+	return edits, nil
 }
 
 // builtFolders are the folders of projects that hold no sources of the plugin.
