@@ -14,7 +14,8 @@ declare namespace api {
       check(): Promise<undefined>;
       /**
        * Create an administrator
-       * Creates an administrator. The roles must exist and rank below the caller. A missing login name or password is generated; a generated password is not returned.
+       * Creates an administrator. The roles must exist and rank below the caller. A missing login
+       * name or password is generated; a generated password is not returned.
        * Permission: `ADMIN_CREATE`.
        */
       create(input: {
@@ -22,7 +23,8 @@ declare namespace api {
       }): Promise<Admin | undefined>;
       /**
        * Create a role
-       * Creates a role that ranks below the caller and holds only permissions that the caller holds.
+       * Creates a role that ranks below the caller and holds only permissions that the caller
+       * holds.
        * Permission: `ADMIN_ROLE_CREATE`.
        */
       createRoles(input: {
@@ -30,13 +32,18 @@ declare namespace api {
       }): Promise<AdminRole | undefined>;
       /**
        * Log in
-       * Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. Its token is sent as `Authorization: Bearer <token>`. The session ends at its expiration date, when it is not used for a while, when the password changes, and with `DELETE /admins/sessions?current=true`.
+       * Exchanges login name and password (HTTP Basic) for a session with all permissions of the
+       * administrator. Its token is sent as `Authorization: Bearer <token>`. The session ends at
+       * its expiration date, when it is not used for a while, when the password changes, and with
+       * `DELETE /admins/sessions?current=true`.
        * Permission: none, but the credentials of an administrator.
        */
       createSessions(): Promise<AdminSession | undefined>;
       /**
        * Create a token
-       * Creates a token of the caller, to be sent as `Authorization: Bearer <token>`. The answer is the only one that shows it. A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.
+       * Creates a token of the caller, to be sent as `Authorization: Bearer <token>`. The answer is
+       * the only one that shows it. A token has at most the permissions of its owner, whatever
+       * happens to those later. A token cannot create tokens; a password or a session can.
        * Permission: none, but the credentials of an administrator.
        */
       createTokens(input: {
@@ -53,7 +60,8 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Delete roles
-       * Deletes roles that rank below the caller. Administrators with these roles lose the permissions of the roles.
+       * Deletes roles that rank below the caller. Administrators with these roles lose the
+       * permissions of the roles.
        * Permission: `ADMIN_ROLE_DELETE`.
        */
       deleteRoles(input: {
@@ -71,7 +79,8 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Revoke tokens and sessions
-       * Revokes tokens and sessions of the caller, or with the permission `ADMIN_UPDATE` of administrators who rank below the caller. They are refused from then on.
+       * Revokes tokens and sessions of the caller, or with the permission `ADMIN_UPDATE` of
+       * administrators who rank below the caller. They are refused from then on.
        * Permission: none, but the credentials of an administrator.
        */
       deleteTokens(input: {
@@ -80,7 +89,8 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query administrators
-       * Returns administrators. Every administrator may query their own account with `ids=<own id>`. Passwords are never returned.
+       * Returns administrators. Every administrator may query their own account with `ids=<own
+       * id>`. Passwords are never returned.
        * Permission: `ADMIN_QUERY`.
        */
       query(input?: {
@@ -90,7 +100,10 @@ declare namespace api {
         loginNames?: string[];
         /** Ids of roles; an administrator matches who holds any of them. Example: `1`. */
         roleIds?: Int64[];
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<Admin[] | undefined>;
       /**
@@ -109,7 +122,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageAdmin | undefined>;
       /**
@@ -128,11 +144,17 @@ declare namespace api {
         ids?: Int64[];
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
-        /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
+        /**
+         * Permissions; a role matches that holds any of them. The root role matches if all are
+         * listed.
+         */
         includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "PLUGIN_TRACE_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<AdminRole[] | undefined>;
       /**
@@ -145,7 +167,10 @@ declare namespace api {
         ids?: Int64[];
         /** Names of roles. Example: `SUPPORT`. */
         names?: string[];
-        /** Permissions; a role matches that holds any of them. The root role matches if all are listed. */
+        /**
+         * Permissions; a role matches that holds any of them. The root role matches if all are
+         * listed.
+         */
         includedPermissions?: ("FLIGHT_RECORDING_CREATE" | "FLIGHT_RECORDING_DELETE" | "FLIGHT_RECORDING_UPDATE" | "FLIGHT_RECORDING_QUERY" | "USER_CREATE" | "USER_DELETE" | "USER_UPDATE" | "USER_QUERY" | "USER_RELATIONSHIP_CREATE" | "USER_RELATIONSHIP_DELETE" | "USER_RELATIONSHIP_UPDATE" | "USER_RELATIONSHIP_QUERY" | "USER_RELATIONSHIP_GROUP_CREATE" | "USER_RELATIONSHIP_GROUP_DELETE" | "USER_RELATIONSHIP_GROUP_UPDATE" | "USER_RELATIONSHIP_GROUP_QUERY" | "USER_FRIEND_REQUEST_CREATE" | "USER_FRIEND_REQUEST_DELETE" | "USER_FRIEND_REQUEST_UPDATE" | "USER_FRIEND_REQUEST_QUERY" | "USER_ROLE_CREATE" | "USER_ROLE_DELETE" | "USER_ROLE_UPDATE" | "USER_ROLE_QUERY" | "USER_ONLINE_INFO_UPDATE" | "USER_ONLINE_INFO_QUERY" | "GROUP_CREATE" | "GROUP_DELETE" | "GROUP_UPDATE" | "GROUP_QUERY" | "GROUP_BLOCKLIST_CREATE" | "GROUP_BLOCKLIST_DELETE" | "GROUP_BLOCKLIST_UPDATE" | "GROUP_BLOCKLIST_QUERY" | "GROUP_INVITATION_CREATE" | "GROUP_INVITATION_DELETE" | "GROUP_INVITATION_UPDATE" | "GROUP_INVITATION_QUERY" | "GROUP_QUESTION_CREATE" | "GROUP_QUESTION_DELETE" | "GROUP_QUESTION_UPDATE" | "GROUP_QUESTION_QUERY" | "GROUP_JOIN_REQUEST_CREATE" | "GROUP_JOIN_REQUEST_DELETE" | "GROUP_JOIN_REQUEST_UPDATE" | "GROUP_JOIN_REQUEST_QUERY" | "GROUP_MEMBER_UPDATE" | "GROUP_MEMBER_CREATE" | "GROUP_MEMBER_DELETE" | "GROUP_MEMBER_QUERY" | "GROUP_TYPE_CREATE" | "GROUP_TYPE_DELETE" | "GROUP_TYPE_UPDATE" | "GROUP_TYPE_QUERY" | "CONVERSATION_QUERY" | "CONVERSATION_DELETE" | "CONVERSATION_UPDATE" | "MESSAGE_CREATE" | "MESSAGE_DELETE" | "MESSAGE_UPDATE" | "MESSAGE_QUERY" | "SESSION_DELETE" | "STATISTICS_USER_QUERY" | "STATISTICS_GROUP_QUERY" | "STATISTICS_MESSAGE_QUERY" | "ADMIN_CREATE" | "ADMIN_DELETE" | "ADMIN_UPDATE" | "ADMIN_QUERY" | "ADMIN_ROLE_CREATE" | "ADMIN_ROLE_DELETE" | "ADMIN_ROLE_UPDATE" | "ADMIN_ROLE_QUERY" | "ADMIN_PERMISSION_QUERY" | "AUDIT_QUERY" | "CLIENT_BLOCKLIST_CREATE" | "CLIENT_BLOCKLIST_DELETE" | "CLIENT_BLOCKLIST_QUERY" | "CLIENT_REQUEST_CREATE" | "CLUSTER_MEMBER_CREATE" | "CLUSTER_MEMBER_DELETE" | "CLUSTER_MEMBER_UPDATE" | "CLUSTER_MEMBER_QUERY" | "CLUSTER_LEADER_UPDATE" | "CLUSTER_LEADER_QUERY" | "CLUSTER_SETTING_UPDATE" | "CLUSTER_SETTING_QUERY" | "PLUGIN_CREATE" | "PLUGIN_DELETE" | "PLUGIN_UPDATE" | "PLUGIN_QUERY" | "PLUGIN_DEBUG" | "PLUGIN_TRACE_QUERY" | "LOG_QUERY" | "SHUTDOWN" | "NODE_INFO_QUERY" | "NODE_THREAD_DUMP_QUERY" | "NODE_HEAP_DUMP_QUERY")[];
         /** Ranks. Example: `10`. */
         ranks?: number[];
@@ -153,12 +178,17 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageAdminRole | undefined>;
       /**
        * Query tokens and sessions
-       * Returns the tokens and sessions of the caller, or with the permission `ADMIN_QUERY` of all administrators; never the tokens themselves. A token without that permission finds only itself.
+       * Returns the tokens and sessions of the caller, or with the permission `ADMIN_QUERY` of all
+       * administrators; never the tokens themselves. A token without that permission finds only
+       * itself.
        * Permission: none, but the credentials of an administrator.
        */
       queryTokens(input?: {
@@ -168,7 +198,10 @@ declare namespace api {
         ownerIds?: Int64[];
         /** Tokens of programs, or sessions. */
         kinds?: ("TOKEN" | "SESSION")[];
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<AdminToken[] | undefined>;
       /**
@@ -187,12 +220,16 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageAdminToken | undefined>;
       /**
        * Update administrators
-       * Changes password, display name or roles of administrators who rank below the caller. Administrators may change their own password and display name, but not their own roles.
+       * Changes password, display name or roles of administrators who rank below the caller.
+       * Administrators may change their own password and display name, but not their own roles.
        * Permission: `ADMIN_UPDATE`.
        */
       update(input: {
@@ -202,7 +239,8 @@ declare namespace api {
       }): Promise<UpdateResult | undefined>;
       /**
        * Update roles
-       * Changes roles that rank below the caller. The new rank must be below the caller's, and the new permissions must be among the caller's.
+       * Changes roles that rank below the caller. The new rank must be below the caller's, and the
+       * new permissions must be among the caller's.
        * Permission: `ADMIN_ROLE_UPDATE`.
        */
       updateRoles(input: {
@@ -214,7 +252,8 @@ declare namespace api {
     audit: {
       /**
        * Query the audit trail
-       * Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
+       * Returns what administrators, tokens, plugins and the command line changed or were refused,
+       * the newest first. A request that needs several transactions has a record for each.
        * Permission: `AUDIT_QUERY`.
        */
       query(input?: {
@@ -240,7 +279,10 @@ declare namespace api {
         operations?: string[];
         /** An id that the request named or changed. Example: `12`. */
         targetId?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<AuditRecord[] | undefined>;
       /**
@@ -271,7 +313,10 @@ declare namespace api {
         operations?: string[];
         /** An id that the request named or changed. Example: `12`. */
         targetId?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<undefined>;
       /**
@@ -306,14 +351,19 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageAuditRecord | undefined>;
     };
     blockedClientsIps: {
       /**
        * Block IP addresses
-       * Blocks addresses for some time from now, which replaces the end of a block that exists. Live sessions of the addresses are closed. Without addresses or a positive duration nothing happens.
+       * Blocks addresses for some time from now, which replaces the end of a block that exists.
+       * Live sessions of the addresses are closed. Without addresses or a positive duration nothing
+       * happens.
        * Permission: `CLIENT_BLOCKLIST_CREATE`.
        */
       create(input: {
@@ -321,7 +371,8 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Unblock IP addresses
-       * Lifts the blocks of addresses, or all of them. While the blocklist is disabled nothing happens.
+       * Lifts the blocks of addresses, or all of them. While the blocklist is disabled nothing
+       * happens.
        * Permission: `CLIENT_BLOCKLIST_DELETE`.
        */
       delete(input?: {
@@ -349,14 +400,19 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageBlockedIP | undefined>;
     };
     blockedClientsUsers: {
       /**
        * Block users
-       * Blocks users, who need not exist, for some time from now, which replaces the end of a block that exists. Live sessions of the users are closed. Without users or a positive duration nothing happens.
+       * Blocks users, who need not exist, for some time from now, which replaces the end of a block
+       * that exists. Live sessions of the users are closed. Without users or a positive duration
+       * nothing happens.
        * Permission: `CLIENT_BLOCKLIST_CREATE`.
        */
       create(input: {
@@ -392,7 +448,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageBlockedUser | undefined>;
     };
@@ -407,7 +466,9 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Elect a leader
-       * Makes a node the leader. Without `id` the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
+       * Makes a node the leader. Without `id` the current leader is kept if it still qualifies;
+       * otherwise the node with the highest priority becomes the leader. Only active, healthy
+       * service nodes that are eligible qualify.
        * Permission: `CLUSTER_LEADER_UPDATE`.
        */
       createLeader(input?: {
@@ -437,7 +498,8 @@ declare namespace api {
       queryLeader(): Promise<Member | undefined>;
       /**
        * Update a member
-       * Changes the record of a node, live or not. A node that is not active finishes its work and gets no new one. An unknown node is answered with 204.
+       * Changes the record of a node, live or not. A node that is not active finishes its work and
+       * gets no new one. An unknown node is answered with 204.
        * Permission: `CLUSTER_MEMBER_UPDATE`.
        */
       update(input: {
@@ -449,7 +511,9 @@ declare namespace api {
     clusterSettings: {
       /**
        * Query the settings
-       * Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below `plugins`. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+       * Returns the settings in force as nested objects, with those of the plugins of this node and
+       * of the cluster below `plugins`. Sensitive values are masked. The ETag is the revision of
+       * the cluster-wide settings.
        * Permission: `CLUSTER_SETTING_QUERY`.
        */
       query(input?: {
@@ -460,11 +524,15 @@ declare namespace api {
       }): Promise<Settings | undefined>;
       /**
        * Query the changes of the settings
-       * Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
+       * Returns the changes of the cluster-wide settings, the newest first: who, when, what before,
+       * what after.
        * Permission: `CLUSTER_SETTING_QUERY`.
        */
       queryHistory(input?: {
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<SettingRevision[] | undefined>;
       /**
@@ -477,12 +545,17 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageSettingRevision | undefined>;
       /**
        * Query the meaning of the settings
-       * Returns type, limits and meaning of each setting, and with `withValue=true` its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below `plugins`.
+       * Returns type, limits and meaning of each setting, and with `withValue=true` its value and
+       * where that came from: default, file, environment, flag or cluster. Those of the plugins of
+       * this node and of the cluster are below `plugins`.
        * Permission: `CLUSTER_SETTING_QUERY`.
        */
       queryMetadata(input?: {
@@ -495,13 +568,21 @@ declare namespace api {
       }): Promise<Settings | undefined>;
       /**
        * Change settings
-       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below `plugins` and the id of the plugin, which must be one of this node or of the cluster; `null` removes the value. Every change creates a revision; with `If-Match` the change is refused with 412 when the settings are at another one.
+       * Changes settings of the whole cluster, or with `updateLocalSettings=true` of this node
+       * only, all of them or none. Groups are merged; lists and maps are replaced. Settings of
+       * plugins are below `plugins` and the id of the plugin, which must be one of this node or of
+       * the cluster; `null` removes the value. Every change creates a revision; with `If-Match` the
+       * change is refused with 412 when the settings are at another one.
        * Permission: `CLUSTER_SETTING_UPDATE`.
        */
       update(input?: {
-        /** Whether to give every setting that can change its built-in default; the body is ignored. */
+        /**
+         * Whether to give every setting that can change its built-in default; the body is ignored.
+         */
         reset?: boolean;
-        /** Revision to go back to; 0 is before the first change; the body is ignored. Example: `3`. */
+        /**
+         * Revision to go back to; 0 is before the first change; the body is ignored. Example: `3`.
+         */
         revertTo?: Int64;
         /** Whether to change this node only, now and for its next start. */
         updateLocalSettings?: boolean;
@@ -511,11 +592,15 @@ declare namespace api {
     conversations: {
       /**
        * Delete conversations
-       * Deletes the conversations that any of the parameters selects: up to when they have been read. Messages stay.
+       * Deletes the conversations that any of the parameters selects: up to when they have been
+       * read. Messages stay.
        * Permission: `CONVERSATION_DELETE`.
        */
       delete(input?: {
-        /** Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on. */
+        /**
+         * Private conversations, as privateConversationKeys[0].ownerId and
+         * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+         */
         privateConversationKeys?: PrivateConversationKey[];
         /** Ids of users, for all their private conversations. Example: `1`. */
         ownerIds?: Int64[];
@@ -524,11 +609,15 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query conversations
-       * Returns the conversations that any of the parameters selects, each once, and none without parameters.
+       * Returns the conversations that any of the parameters selects, each once, and none without
+       * parameters.
        * Permission: `CONVERSATION_QUERY`.
        */
       query(input?: {
-        /** Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on. */
+        /**
+         * Private conversations, as privateConversationKeys[0].ownerId and
+         * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+         */
         privateConversationKeys?: PrivateConversationKey[];
         /** Ids of users, for all their private conversations. Example: `1`. */
         ownerIds?: Int64[];
@@ -537,13 +626,21 @@ declare namespace api {
       }): Promise<Conversations | undefined>;
       /**
        * Update conversations
-       * Sets up to when conversations have been read, all of them or none; they need not exist. The date of a private conversation only moves on unless `app.service.conversation.read-receipt.allow-move-read-date-forward` is on.
+       * Sets up to when conversations have been read, all of them or none; they need not exist. The
+       * date of a private conversation only moves on unless
+       * `app.service.conversation.read-receipt.allow-move-read-date-forward` is on.
        * Permission: `CONVERSATION_UPDATE`.
        */
       update(input: {
-        /** Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on. */
+        /**
+         * Private conversations, as privateConversationKeys[0].ownerId and
+         * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+         */
         privateConversationKeys?: PrivateConversationKey[];
-        /** Members of groups, as groupConversationMemberKeys[0].groupId and groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on. */
+        /**
+         * Members of groups, as groupConversationMemberKeys[0].groupId and
+         * groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on.
+         */
         groupConversationMemberKeys?: GroupConversationMemberKey[];
         body: ConversationUpdate;
       }): Promise<undefined>;
@@ -551,7 +648,10 @@ declare namespace api {
     flightRecordings: {
       /**
        * Start a flight recording
-       * Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
+       * Starts a recording of this process, at once or after a delay, and returns its id.
+       * Recordings that run at the same time share what is collected: what one of them wants, all
+       * of them get. Answers 409 when as many recordings run as may, or when their files have as
+       * many bytes as they may.
        * Permission: `FLIGHT_RECORDING_CREATE`.
        */
       create(input?: {
@@ -577,7 +677,9 @@ declare namespace api {
       }): Promise<FlightRecording[] | undefined>;
       /**
        * Download a flight recording
-       * Sends a recording in the format of the JDK Flight Recorder, which `jfr` and JDK Mission Control read. That of a running recording ends now; with `close=true` it is closed first, and its file is kept until it is deleted.
+       * Sends a recording in the format of the JDK Flight Recorder, which `jfr` and JDK Mission
+       * Control read. That of a running recording ends now; with `close=true` it is closed first,
+       * and its file is kept until it is deleted.
        * Permission: `FLIGHT_RECORDING_QUERY`.
        */
       queryJfr(input: {
@@ -588,7 +690,9 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Download a profile of a flight recording
-       * Sends a profile in the format of pprof, which `go tool pprof` reads. `cpu`, `mutex` and `block` hold what happened during the recording; `heap` and `goroutine` are how things were at its end, or are now.
+       * Sends a profile in the format of pprof, which `go tool pprof` reads. `cpu`, `mutex` and
+       * `block` hold what happened during the recording; `heap` and `goroutine` are how things were
+       * at its end, or are now.
        * Permission: `FLIGHT_RECORDING_QUERY`.
        */
       queryPprof(input: {
@@ -599,7 +703,9 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Download the execution trace of a flight recording
-       * Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds of the recording, or those up to now. A recording has one if its `customSettings` have `go.ExecutionTrace#enabled`.
+       * Sends the execution trace of the Go runtime, which `go tool trace` reads: the last seconds
+       * of the recording, or those up to now. A recording has one if its `customSettings` have
+       * `go.ExecutionTrace#enabled`.
        * Permission: `FLIGHT_RECORDING_QUERY`.
        */
       queryTrace(input: {
@@ -608,7 +714,8 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Close flight recordings
-       * Closes running recordings. `app.flight-recorder.closed-recording-retention-period` says how long they are kept: with 0 they are removed at once.
+       * Closes running recordings. `app.flight-recorder.closed-recording-retention-period` says how
+       * long they are kept: with 0 they are removed at once.
        * Permission: `FLIGHT_RECORDING_UPDATE`.
        */
       update(input?: {
@@ -619,7 +726,8 @@ declare namespace api {
     groups: {
       /**
        * Create a group
-       * Creates a group. Its owner becomes the first member. The role of the creator decides which types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
+       * Creates a group. Its owner becomes the first member. The role of the creator decides which
+       * types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
        * Permission: `GROUP_CREATE`.
        */
       create(input: {
@@ -627,7 +735,8 @@ declare namespace api {
       }): Promise<Group | undefined>;
       /**
        * Delete groups
-       * Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
+       * Deletes groups with their members and conversations. Logically deleted groups stay with a
+       * deletion date. Invitations, join requests, questions, blocked users and messages stay.
        * Permission: `GROUP_DELETE`.
        */
       delete(input?: {
@@ -638,13 +747,17 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query groups
-       * Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
+       * Returns groups in the order of their ids, or of the first date or else the name in the
+       * query, those that were logically deleted included.
        * Permission: `GROUP_QUERY`.
        */
       query(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
-        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `che`. */
+        /**
+         * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower
+         * case, in upper case, or with each word capitalised. Example: `che`.
+         */
         name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
@@ -658,11 +771,15 @@ declare namespace api {
         isActive?: boolean;
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
-        /** Creation date before which they were created. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Creation date before which they were created. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         creationDateEnd?: string;
         /** Earliest deletion date. Example: `2024-03-28T11:43:23.291+00:00`. */
         deletionDateStart?: string;
-        /** Deletion date before which they were deleted. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Deletion date before which they were deleted. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         deletionDateEnd?: string;
         /** Earliest date of the last change. Example: `2024-03-28T11:43:23.291+00:00`. */
         lastUpdatedDateStart?: string;
@@ -672,12 +789,16 @@ declare namespace api {
         muteEndDateStart?: string;
         /** Date before which a mute ends. Example: `2024-03-28T11:43:23.291+00:00`. */
         muteEndDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<Group[] | undefined>;
       /**
        * Count groups
-       * Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
+       * Counts groups in ranges of time, in all or for each unit of time. Without any range it
+       * counts the groups that exist. Counting for units needs both bounds of a range.
        * Permission: `GROUP_QUERY`.
        */
       queryCount(input?: {
@@ -698,13 +819,19 @@ declare namespace api {
       }): Promise<GroupStatistics | undefined>;
       /**
        * Query groups by page
-       * Returns a page of groups and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of groups and how many match. `total` is exact as long as counting takes no
+       * longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of
+       * records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it
+       * is always exact.
        * Permission: `GROUP_QUERY`.
        */
       queryPage(input?: {
         /** Ids of groups. Example: `1`. */
         ids?: Int64[];
-        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `che`. */
+        /**
+         * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower
+         * case, in upper case, or with each word capitalised. Example: `che`.
+         */
         name?: string;
         /** Ids of types. Example: `0`. */
         typeIds?: Int64[];
@@ -718,11 +845,15 @@ declare namespace api {
         isActive?: boolean;
         /** Earliest creation date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateStart?: string;
-        /** Creation date before which they were created. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Creation date before which they were created. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         creationDateEnd?: string;
         /** Earliest deletion date. Example: `2024-03-28T11:43:23.291+00:00`. */
         deletionDateStart?: string;
-        /** Deletion date before which they were deleted. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Deletion date before which they were deleted. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         deletionDateEnd?: string;
         /** Earliest date of the last change. Example: `2024-03-28T11:43:23.291+00:00`. */
         lastUpdatedDateStart?: string;
@@ -736,13 +867,19 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroup | undefined>;
       /**
        * Update groups
-       * Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a plain member.
-       * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
+       * Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a
+       * plain member.
+       * With a successor the groups are handed over, and other fields mean nothing: the successor
+       * must be a member and be allowed by its role to own such a group. Groups that cannot be
+       * handed over count as matched, but not as modified.
        * Permission: `GROUP_UPDATE`.
        */
       update(input: {
@@ -785,12 +922,18 @@ declare namespace api {
         blockDateStart?: string;
         /** Date before which they were blocked. Example: `2024-03-28T11:43:23.291+00:00`. */
         blockDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupBlockedUser[] | undefined>;
       /**
        * Query blocked users of groups by page
-       * Returns a page of blocked users and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of blocked users and how many match. `total` is exact as long as counting
+       * takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the
+       * number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `GROUP_BLOCKLIST_QUERY`.
        */
       queryPage(input?: {
@@ -808,7 +951,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupBlockedUser | undefined>;
       /**
@@ -837,12 +983,15 @@ declare namespace api {
        * Permission: `GROUP_INVITATION_DELETE`.
        */
       delete(input?: {
-        /** Ids of invitations; absent: all invitations, if the settings allow that. Example: `1`. */
+        /**
+         * Ids of invitations; absent: all invitations, if the settings allow that. Example: `1`.
+         */
         ids?: Int64[];
       }): Promise<DeleteResult | undefined>;
       /**
        * Query invitations to groups
-       * Returns invitations in the order of their ids, or of the first date in the query. A pending invitation that is too old counts as expired.
+       * Returns invitations in the order of their ids, or of the first date in the query. A pending
+       * invitation that is too old counts as expired.
        * Permission: `GROUP_INVITATION_QUERY`.
        */
       query(input?: {
@@ -864,16 +1013,28 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Earliest expiration date; ignored if invitations do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Date before which they expire; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Date before which they expire; ignored if invitations do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupInvitation[] | undefined>;
       /**
        * Query invitations to groups by page
-       * Returns a page of invitations and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of invitations and how many match. `total` is exact as long as counting
+       * takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the
+       * number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `GROUP_INVITATION_QUERY`.
        */
       queryPage(input?: {
@@ -895,20 +1056,30 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Earliest expiration date; ignored if invitations do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Date before which they expire; ignored if invitations do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Date before which they expire; ignored if invitations do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupInvitation | undefined>;
       /**
        * Update invitations to groups
-       * Changes invitations. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
+       * Changes invitations. The response date changes only with the status: an answer has one,
+       * anything else has none. It adds no member to a group.
        * Permission: `GROUP_INVITATION_UPDATE`.
        */
       update(input: {
@@ -932,12 +1103,16 @@ declare namespace api {
        * Permission: `GROUP_JOIN_REQUEST_DELETE`.
        */
       delete(input?: {
-        /** Ids of join requests; absent: all join requests, if the settings allow that. Example: `1`. */
+        /**
+         * Ids of join requests; absent: all join requests, if the settings allow that. Example:
+         * `1`.
+         */
         ids?: Int64[];
       }): Promise<DeleteResult | undefined>;
       /**
        * Query requests to join groups
-       * Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
+       * Returns join requests in the order of their ids, or of the first date in the query. A
+       * pending request that is too old counts as expired.
        * Permission: `GROUP_JOIN_REQUEST_QUERY`.
        */
       query(input?: {
@@ -959,16 +1134,28 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Earliest expiration date; ignored if join requests do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Date before which they expire; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Date before which they expire; ignored if join requests do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupJoinRequest[] | undefined>;
       /**
        * Query requests to join groups by page
-       * Returns a page of join requests and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of join requests and how many match. `total` is exact as long as counting
+       * takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the
+       * number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `GROUP_JOIN_REQUEST_QUERY`.
        */
       queryPage(input?: {
@@ -990,20 +1177,30 @@ declare namespace api {
         responseDateStart?: string;
         /** Date before which they were answered. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Earliest expiration date; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Earliest expiration date; ignored if join requests do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Date before which they expire; ignored if join requests do not expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Date before which they expire; ignored if join requests do not expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupJoinRequest | undefined>;
       /**
        * Update requests to join groups
-       * Changes join requests. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
+       * Changes join requests. The response date changes only with the status: an answer has one,
+       * anything else has none. It adds no member to a group.
        * Permission: `GROUP_JOIN_REQUEST_UPDATE`.
        */
       update(input: {
@@ -1015,7 +1212,8 @@ declare namespace api {
     groupsMembers: {
       /**
        * Add a member to a group
-       * Adds a member to a group that exists and has fewer members than its type allows. A group has one owner; change the owner with `PUT /groups`.
+       * Adds a member to a group that exists and has fewer members than its type allows. A group
+       * has one owner; change the owner with `PUT /groups`.
        * Permission: `GROUP_MEMBER_CREATE`.
        */
       create(input: {
@@ -1023,11 +1221,16 @@ declare namespace api {
       }): Promise<GroupMember | undefined>;
       /**
        * Remove members from groups
-       * Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
+       * Removes members, all of those named or none. The owner of a group cannot be removed: hand
+       * the group over or delete it first. If the settings allow to name nobody, all members of all
+       * groups except the owners are removed.
        * Permission: `GROUP_MEMBER_DELETE`.
        */
       delete(input?: {
-        /** Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow that. */
+        /**
+         * Groups and users: keys[0].groupId=1&keys[0].userId=2; absent: all, if the settings allow
+         * that.
+         */
         keys?: GroupUserKey[];
       }): Promise<DeleteResult | undefined>;
       /**
@@ -1050,12 +1253,18 @@ declare namespace api {
         muteEndDateStart?: string;
         /** Date before which a mute ends. Example: `2024-03-28T11:43:23.291+00:00`. */
         muteEndDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupMember[] | undefined>;
       /**
        * Query members of groups by page
-       * Returns a page of members and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of members and how many match. `total` is exact as long as counting takes no
+       * longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of
+       * records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it
+       * is always exact.
        * Permission: `GROUP_MEMBER_QUERY`.
        */
       queryPage(input?: {
@@ -1077,7 +1286,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupMember | undefined>;
       /**
@@ -1094,7 +1306,8 @@ declare namespace api {
     groupsQuestions: {
       /**
        * Create a question of a group
-       * Creates a question that a group asks of those who want to join. Any of the answers is right.
+       * Creates a question that a group asks of those who want to join. Any of the answers is
+       * right.
        * Permission: `GROUP_QUESTION_CREATE`.
        */
       create(input: {
@@ -1119,12 +1332,18 @@ declare namespace api {
         ids?: Int64[];
         /** Ids of groups. Example: `1`. */
         groupIds?: Int64[];
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupQuestion[] | undefined>;
       /**
        * Query questions of groups by page
-       * Returns a page of questions and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of questions and how many match. `total` is exact as long as counting takes
+       * no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of
+       * records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it
+       * is always exact.
        * Permission: `GROUP_QUESTION_QUERY`.
        */
       queryPage(input?: {
@@ -1136,7 +1355,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupQuestion | undefined>;
       /**
@@ -1174,7 +1396,10 @@ declare namespace api {
        * Permission: `GROUP_TYPE_QUERY`.
        */
       query(input?: {
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<GroupType[] | undefined>;
       /**
@@ -1187,12 +1412,16 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageGroupType | undefined>;
       /**
        * Update group types
-       * Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.
+       * Changes types, the default type too. Groups with more members than a new limit keep them,
+       * but take no more.
        * Permission: `GROUP_TYPE_UPDATE`.
        */
       update(input: {
@@ -1221,7 +1450,9 @@ declare namespace api {
     messages: {
       /**
        * Send a message
-       * Sends a message in the name of a user, who must be allowed to send it, or of the server. What is stored of it is set below `app.service.message`; recipients who are online get all of it unless `send` is false.
+       * Sends a message in the name of a user, who must be allowed to send it, or of the server.
+       * What is stored of it is set below `app.service.message`; recipients who are online get all
+       * of it unless `send` is false.
        * Permission: `MESSAGE_CREATE`.
        */
       create(input: {
@@ -1237,12 +1468,17 @@ declare namespace api {
       delete(input: {
         /** Ids of messages. */
         ids: Int64[];
-        /** Whether the messages only get a deletion date; absent: app.service.message.delete-message-logically-by-default. */
+        /**
+         * Whether the messages only get a deletion date; absent:
+         * app.service.message.delete-message-logically-by-default.
+         */
         deleteLogically?: boolean;
       }): Promise<DeleteResult | undefined>;
       /**
        * Query messages
-       * Returns messages in the order that `ascending` says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
+       * Returns messages in the order that `ascending` says, logically deleted and recalled ones
+       * included. If messages have conversation ids, a query for private messages by both senders
+       * and targets returns both directions.
        * Permission: `MESSAGE_QUERY`.
        */
       query(input?: {
@@ -1268,14 +1504,23 @@ declare namespace api {
         recallDateStart?: string;
         /** Recalled before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         recallDateEnd?: string;
-        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates. */
+        /**
+         * Whether the oldest messages come first, or the newest; absent: in the order of the ids,
+         * or of the first date in the query, or, if the query contains only kinds, of the delivery
+         * dates.
+         */
         ascending?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<Message[] | undefined>;
       /**
        * Count messages
-       * Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With `divideBy` a list is given for each range of which both bounds are given: one number for each unit of time.
+       * Counts messages by delivery date. A number is given for each range of which a bound is
+       * given, and the number of sent messages if none is. With `divideBy` a list is given for each
+       * range of which both bounds are given: one number for each unit of time.
        * Permission: `MESSAGE_QUERY`.
        */
       queryCount(input?: {
@@ -1283,9 +1528,14 @@ declare namespace api {
         sentStartDate?: string;
         /** Count messages sent before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         sentEndDate?: string;
-        /** Average over messages sent at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Average over messages sent at this date or later. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         sentOnAverageStartDate?: string;
-        /** Average over messages sent before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Average over messages sent before this date. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         sentOnAverageEndDate?: string;
         /** Ignored: messages are not acknowledged. Example: `2024-03-28T11:43:23.291+00:00`. */
         acknowledgedStartDate?: string;
@@ -1304,7 +1554,10 @@ declare namespace api {
       }): Promise<MessageCounts | undefined>;
       /**
        * Query messages by page
-       * Returns a page of messages and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of messages and how many match. `total` is exact as long as counting takes
+       * no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of
+       * records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it
+       * is always exact.
        * Permission: `MESSAGE_QUERY`.
        */
       queryPage(input?: {
@@ -1330,18 +1583,27 @@ declare namespace api {
         recallDateStart?: string;
         /** Recalled before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         recallDateEnd?: string;
-        /** Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates. */
+        /**
+         * Whether the oldest messages come first, or the newest; absent: in the order of the ids,
+         * or of the first date in the query, or, if the query contains only kinds, of the delivery
+         * dates.
+         */
         ascending?: boolean;
         /** Number of the page; the first is 0. */
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageMessage | undefined>;
       /**
        * Update messages
-       * Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
+       * Changes messages. Absent fields are not changed. For each message that is recalled, a
+       * system message goes to its target: its records are the byte 1 and the id of the recalled
+       * message as 8 bytes, the most significant first.
        * Permission: `MESSAGE_UPDATE`.
        */
       update(input: {
@@ -1353,7 +1615,8 @@ declare namespace api {
     metrics: {
       /**
        * Query metrics
-       * Returns metrics with their current values. A meter is returned if it carries all of the given tags.
+       * Returns metrics with their current values. A meter is returned if it carries all of the
+       * given tags.
        * Permission: none, but the credentials of an administrator.
        */
       query(input?: {
@@ -1387,34 +1650,73 @@ declare namespace api {
        * Permission: none, but the credentials of an administrator.
        */
       queryPrometheus(input?: {
-        /** Names as they stand in the text, such as system_cpu_usage; absent: all. Example: `system_cpu_usage`. */
+        /**
+         * Names as they stand in the text, such as system_cpu_usage; absent: all. Example:
+         * `system_cpu_usage`.
+         */
         names?: string[];
       }): Promise<undefined>;
     };
     plugins: {
       /**
        * Add JavaScript plugins
-       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are made for. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
+       * The permission `PLUGIN_CREATE` means control of the host: a plugin is code that runs in the
+       * server. Loads plugins into this node, or with `scope=CLUSTER` into all nodes that they are
+       * made for. They are not started by that. All scripts are added or none: if one is not
+       * accepted, the answer is an error that names the problem of each.
        * Permission: `PLUGIN_CREATE`.
        */
       createJs(input: {
-        /** Whether to keep the plugins in the folder of plugins, so that they are there after the next start. */
+        /**
+         * Whether to keep the plugins in the folder of plugins, so that they are there after the
+         * next start.
+         */
         save?: boolean;
-        /** Whether to load and check only: the response describes each plugin and its problems, and nothing is stored. */
+        /**
+         * Whether to load and check only: the response describes each plugin and its problems, and
+         * nothing is stored.
+         */
         dryRun?: boolean;
-        /** Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost. */
+        /**
+         * Whether a plugin may take the place of one with the same id. It gets its state, and no
+         * call is lost.
+         */
         replace?: boolean;
-        /** Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted. */
+        /**
+         * Whether to grant the plugins what their descriptors ask for, which a dry run shows, in
+         * addition to what is granted already. Permissions that the requester lacks cannot be
+         * granted.
+         */
         grant?: boolean;
-        /** NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. */
+        /**
+         * NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all
+         * nodes that they are made for load them, now and when they start.
+         */
         scope?: "NODE" | "CLUSTER";
-        /** Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions. */
+        /**
+         * Whether the version of a plugin of the cluster becomes the active one. Without that it is
+         * only kept, for POST /plugins/rollouts or PUT /plugins/versions.
+         */
         activate?: boolean;
         body: ScriptList;
       }): Promise<PluginOutcome[] | undefined>;
       /**
-       * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls
-       * With `percentage` or `userIds`, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With `shadow`, nodes run it next to the active one on copies of calls: the active version answers all of them, and the candidate receives each afterwards, without delaying the call; its answers are compared and thrown away. Its `fetch` requests are sent; writes through the server (`app.api`, `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After `promoteAfterSeconds` without that, and if all nodes that should run the version do and answer, the version becomes the active one; with `steps` it gets to more users step by step before. While a rollout is under way no other version can be activated.
+       * Try a version of a plugin of the cluster on some nodes, for some users or on copies of
+       * calls
+       * With `percentage` or `userIds`, nodes run a version that is not active beside the active
+       * one, the candidate: calls that concern one of these users go to the candidate, all others,
+       * endpoints, schedules and events stay with the active version. With `shadow`, nodes run it
+       * next to the active one on copies of calls: the active version answers all of them, and the
+       * candidate receives each afterwards, without delaying the call; its answers are compared and
+       * thrown away. Its `fetch` requests are sent; writes through the server (`app.api`,
+       * `app.storage`, `app.notify`) are refused. Otherwise the named nodes run it instead of the
+       * active one, in the state of the plugin. No call is lost or made twice by that. Each node
+       * watches the version: if it cannot load or start the version, or too many calls of it fail,
+       * the node rolls back for all of them within a few seconds. The leader of the cluster does so
+       * if too many of the calls on all nodes together fail. After `promoteAfterSeconds` without
+       * that, and if all nodes that should run the version do and answer, the version becomes the
+       * active one; with `steps` it gets to more users step by step before. While a rollout is
+       * under way no other version can be activated.
        * Permission: `PLUGIN_UPDATE`.
        */
       createRollouts(input: {
@@ -1422,7 +1724,9 @@ declare namespace api {
       }): Promise<RolloutRecord | undefined>;
       /**
        * Remove plugins
-       * Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
+       * Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay,
+       * unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all
+       * of its versions.
        * Permission: `PLUGIN_DELETE`.
        */
       delete(input?: {
@@ -1444,7 +1748,10 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * List plugins
-       * Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With `ids` the answer tells more of each. With `includeRejected=true` files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+       * Lists the plugins of this node and their extensions, and those of the cluster with the
+       * state on each node. Unknown ids are skipped. With `ids` the answer tells more of each. With
+       * `includeRejected=true` files that could not be loaded are listed as well, each with the
+       * name of the file as its id and the reason.
        * Permission: `PLUGIN_QUERY`.
        */
       query(input?: {
@@ -1455,7 +1762,8 @@ declare namespace api {
       }): Promise<PluginRecord[] | undefined>;
       /**
        * List plugins that can be debugged
-       * Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown ids and other plugins are skipped.
+       * Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown
+       * ids and other plugins are skipped.
        * Permission: `PLUGIN_DEBUG`.
        */
       queryDebugging(input?: {
@@ -1464,7 +1772,8 @@ declare namespace api {
       }): Promise<DebuggingRecord[] | undefined>;
       /**
        * List what is granted to plugins
-       * Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+       * Lists what administrators granted to plugins, by the ids of the plugins, whether or not
+       * they are loaded. Plugins that were granted nothing are skipped.
        * Permission: `PLUGIN_QUERY`.
        */
       queryGrants(input?: {
@@ -1473,7 +1782,9 @@ declare namespace api {
       }): Promise<GrantRecord[] | undefined>;
       /**
        * Read the code of JavaScript plugins
-       * Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
+       * Returns the code that this node runs, so that it can be changed and sent back with POST.
+       * Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it
+       * requires the permission to replace it.
        * Permission: `PLUGIN_CREATE`.
        */
       queryJs(input: {
@@ -1491,7 +1802,12 @@ declare namespace api {
       }): Promise<RolloutRecord[] | undefined>;
       /**
        * Show calls that a shadow ended otherwise or failed at
-       * Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until it is restarted or the plugin gets another rollout with SHADOW. Values are masked as those of traces are: of texts and bytes the length is shown, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
+       * Lists calls of a rollout with SHADOW that the candidate did not end as the active version
+       * did, or that it failed at, the newest first: the arguments, what both versions did, and the
+       * fields in which their answers differ. Each node keeps the newest 20 differences and the
+       * newest 20 failures in memory, until it is restarted or the plugin gets another rollout with
+       * SHADOW. Values are masked as those of traces are: of texts and bytes the length is shown,
+       * unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryRolloutsSamples(input: {
@@ -1500,7 +1816,15 @@ declare namespace api {
       }): Promise<SamplePage | undefined>;
       /**
        * Show what plugins did to single requests
-       * Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by `app.plugin.traces`: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the filters beyond that.
+       * Lists the calls of extension points, endpoints and schedules of plugins that all nodes of
+       * the cluster have recorded, the newest first: the extensions that were called, how long each
+       * took and how it ended, and which fields it changed. What is recorded is said by
+       * `app.plugin.traces`: a share of all requests, those of named users, or requests with named
+       * ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the
+       * length is, unless `app.plugin.traces.include-text` is set; passwords and tokens never are.
+       * Records are kept in memory and end with the process. A node that does not answer within 2
+       * seconds is named in `missingNodes`. One can page through the newest 10,000 records; use the
+       * filters beyond that.
        * Permission: `PLUGIN_TRACE_QUERY`.
        */
       queryTraces(input?: {
@@ -1512,18 +1836,25 @@ declare namespace api {
         pluginIds?: string[];
         /** Names of extension points; empty means all. Example: `ClientRequestHandler`. */
         extensionPoints?: string[];
-        /** How an extension ended, that of pluginIds if they are given; empty means all. Example: `REFUSED`. */
+        /**
+         * How an extension ended, that of pluginIds if they are given; empty means all. Example:
+         * `REFUSED`.
+         */
         outcomes?: ("UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT")[];
         /** Number of the page; the first is 0. */
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<TracePage | undefined>;
       /**
        * List versions of plugins of the cluster
-       * Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+       * Lists the versions that the database has of the plugins of the cluster, each plugin's
+       * newest first. Unknown ids are skipped.
        * Permission: `PLUGIN_QUERY`.
        */
       queryVersions(input?: {
@@ -1532,7 +1863,13 @@ declare namespace api {
       }): Promise<VersionRecord[] | undefined>;
       /**
        * Start, pause, resume or stop plugins
-       * Leads the extensions of the plugins on this node into another state, those of a plugin of the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and `failures` says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again, but a plugin of the cluster can: it is loaded anew. `failures` of a plugin of the cluster are those of this node.
+       * Leads the extensions of the plugins on this node into another state, those of a plugin of
+       * the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin
+       * counts by itself: those that changed are counted, and `failures` says which extensions
+       * could not follow and why. If nothing changed and something failed, the answer is an error:
+       * 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed.
+       * An extension that was stopped cannot be started again, but a plugin of the cluster can: it
+       * is loaded anew. `failures` of a plugin of the cluster are those of this node.
        * Permission: `PLUGIN_UPDATE`.
        */
       update(input: {
@@ -1542,7 +1879,12 @@ declare namespace api {
       }): Promise<PluginUpdateResult | undefined>;
       /**
        * Let debuggers attach to a plugin, or no longer
-       * Reloads a JavaScript plugin of this node, in its current state and without losing a call, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It does not wait for a debugger and runs normally, only slower, until a debugger stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
+       * Reloads a JavaScript plugin of this node, in its current state and without losing a call,
+       * so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it.
+       * It does not wait for a debugger and runs normally, only slower, until a debugger stops it;
+       * calls of other plugins never wait. Debuggers attach on the machine of the node only
+       * (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is
+       * replaced. Whoever debugs a plugin can do everything that the plugin can.
        * Permission: `PLUGIN_DEBUG`.
        */
       updateDebugging(input: {
@@ -1552,7 +1894,11 @@ declare namespace api {
       }): Promise<DebuggingRecord | undefined>;
       /**
        * Change what is granted to a plugin
-       * Replaces what is granted to the plugin with an id on all nodes; what is missing in the body is taken away. With `app.plugin.grants.mode=EXPLICIT` a plugin that waits for a grant and was to be started is started as soon as it has all that it asks for, and one that loses a grant is called no more until it has it again. Grants belong to the id of a plugin and stay when it is removed. Permissions that the requester lacks cannot be granted.
+       * Replaces what is granted to the plugin with an id on all nodes; what is missing in the body
+       * is taken away. With `app.plugin.grants.mode=EXPLICIT` a plugin that waits for a grant and
+       * was to be started is started as soon as it has all that it asks for, and one that loses a
+       * grant is called no more until it has it again. Grants belong to the id of a plugin and stay
+       * when it is removed. Permissions that the requester lacks cannot be granted.
        * Permission: `PLUGIN_CREATE`.
        */
       updateGrants(input: {
@@ -1562,7 +1908,11 @@ declare namespace api {
       }): Promise<GrantRecord | undefined>;
       /**
        * Pause, resume, promote or abort a rollout, or change its users
-       * CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of its `steps` at once, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+       * CHANGE sets `percentage` and `userIds` of a rollout by users; who is in a percentage is in
+       * every larger one as well. PAUSE leaves the version on its nodes and stops watching it,
+       * RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of
+       * its `steps` at once, PROMOTE makes it the active version of all nodes, ABORT brings its
+       * nodes back to the active version. A rollout that has ended cannot be changed.
        * Permission: `PLUGIN_UPDATE`.
        */
       updateRollouts(input: {
@@ -1572,7 +1922,10 @@ declare namespace api {
       }): Promise<RolloutRecord | undefined>;
       /**
        * Activate a version of a plugin of the cluster
-       * Lets a version that was uploaded before take the place of the active one on all nodes, in its state, without a call lost. A node that cannot load or start it keeps the version that it has and says why. This node has finished when the answer comes; others may need a moment.
+       * Lets a version that was uploaded before take the place of the active one on all nodes, in
+       * its state, without a call lost. A node that cannot load or start it keeps the version that
+       * it has and says why. This node has finished when the answer comes; others may need a
+       * moment.
        * Permission: `PLUGIN_UPDATE`.
        */
       updateVersions(input: {
@@ -1584,7 +1937,9 @@ declare namespace api {
     sessions: {
       /**
        * Close sessions
-       * Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients receive the close status 600.
+       * Closes the sessions that this gateway holds of users: of those with the ids, and of those
+       * of whom a session comes from one of the addresses. Their clients receive the close status
+       * 600.
        * Permission: `SESSION_DELETE`.
        */
       delete(input?: {
@@ -1597,7 +1952,9 @@ declare namespace api {
     system: {
       /**
        * Query the health of this node
-       * `liveness` means that the process works, `readiness` that all its parts can serve. A node that is not ready answers 503 with the same data, unless `probe=LIVENESS` asks for liveness only.
+       * `liveness` means that the process works, `readiness` that all its parts can serve. A node
+       * that is not ready answers 503 with the same data, unless `probe=LIVENESS` asks for liveness
+       * only.
        */
       queryHealth(input?: {
         /** What decides about the HTTP status; absent: READINESS. */
@@ -1634,7 +1991,9 @@ declare namespace api {
     users: {
       /**
        * Create a user
-       * Creates a user together with the default relationship group. How long texts may be is set below `app.service.user.info`; lengths are counted in UTF-16 units. Passwords are never returned.
+       * Creates a user together with the default relationship group. How long texts may be is set
+       * below `app.service.user.info`; lengths are counted in UTF-16 units. Passwords are never
+       * returned.
        * Permission: `USER_CREATE`.
        */
       create(input: {
@@ -1642,24 +2001,33 @@ declare namespace api {
       }): Promise<User | undefined>;
       /**
        * Delete users
-       * Deletes users and closes their sessions. Logically deleted users only get a deletion date. With other users go their relationships in both directions, relationship groups and private conversations; groups, friend requests and messages stay.
+       * Deletes users and closes their sessions. Logically deleted users only get a deletion date.
+       * With other users go their relationships in both directions, relationship groups and private
+       * conversations; groups, friend requests and messages stay.
        * Permission: `USER_DELETE`.
        */
       delete(input: {
         /** Ids of users. */
         ids: Int64[];
-        /** Whether the users only get a deletion date; absent: app.service.user.delete-user-logically. */
+        /**
+         * Whether the users only get a deletion date; absent:
+         * app.service.user.delete-user-logically.
+         */
         deleteLogically?: boolean;
       }): Promise<DeleteResult | undefined>;
       /**
        * Query users
-       * Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
+       * Returns users in the order of their ids, or of the first date or else the name in the
+       * query, logically deleted ones included.
        * Permission: `USER_QUERY`.
        */
       query(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
-        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `ali`. */
+        /**
+         * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower
+         * case, in upper case, or with each word capitalised. Example: `ali`.
+         */
         name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;
@@ -1671,39 +2039,65 @@ declare namespace api {
         deletionDateEnd?: string;
         /** Whether the users may log in. */
         isActive?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<User[] | undefined>;
       /**
        * Count users
-       * Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With `divideBy` a list is given for each range of which both bounds are given: one number for each unit of time.
+       * Counts users by date. A number is given for each range of which a bound is given, and the
+       * number of registered users if none is. With `divideBy` a list is given for each range of
+       * which both bounds are given: one number for each unit of time.
        * Permission: `USER_QUERY`.
        */
       queryCount(input?: {
-        /** Count those who registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who registered at this date or later. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         registeredStartDate?: string;
-        /** Count those who registered before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who registered before this date. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         registeredEndDate?: string;
-        /** Count those who were deleted at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who were deleted at this date or later. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         deletedStartDate?: string;
-        /** Count those who were deleted before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who were deleted before this date. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         deletedEndDate?: string;
-        /** Count those who sent messages at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who sent messages at this date or later. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         sentMessageStartDate?: string;
-        /** Count those who sent messages before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Count those who sent messages before this date. Example: `2024-03-28T11:43:23.291+00:00`.
+         */
         sentMessageEndDate?: string;
         /** Unit of time to count for separately; NOOP counts for the whole range. */
         divideBy?: "HOUR" | "DAY" | "MONTH" | "NOOP";
       }): Promise<UserStatistics | undefined>;
       /**
        * Query users by page
-       * Returns a page of users and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of users and how many match. `total` is exact as long as counting takes no
+       * longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of
+       * records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it
+       * is always exact.
        * Permission: `USER_QUERY`.
        */
       queryPage(input?: {
         /** Ids of users. Example: `1`. */
         ids?: Int64[];
-        /** Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: `ali`. */
+        /**
+         * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower
+         * case, in upper case, or with each word capitalised. Example: `ali`.
+         */
         name?: string;
         /** Registered at this date or later. Example: `2024-03-28T11:43:23.291+00:00`. */
         registrationDateStart?: string;
@@ -1719,12 +2113,16 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageUser | undefined>;
       /**
        * Update users
-       * Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. The sessions of users who are made inactive are closed.
+       * Changes users. Absent fields are not changed; a body that contains only empty texts changes
+       * nothing. The sessions of users who are made inactive are closed.
        * Permission: `USER_UPDATE`.
        */
       update(input: {
@@ -1736,7 +2134,8 @@ declare namespace api {
     usersOnlineInfos: {
       /**
        * Count online users
-       * Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
+       * Counts the users who are online, and on request how many of them each gateway has. A user
+       * with sessions at several gateways counts at each of them.
        * Permission: `STATISTICS_USER_QUERY`.
        */
       queryCount(input?: {
@@ -1745,7 +2144,9 @@ declare namespace api {
       }): Promise<OnlineUserCount | undefined>;
       /**
        * Query positions
-       * Returns the latest positions of users who are online. Unless devices have positions of their own (`app.location.treat-user-id-and-device-type-as-unique-user`), the device type makes no difference.
+       * Returns the latest positions of users who are online. Unless devices have positions of
+       * their own (`app.location.treat-user-id-and-device-type-as-unique-user`), the device type
+       * makes no difference.
        * Permission: `USER_ONLINE_INFO_QUERY`.
        */
       queryLocations(input: {
@@ -1756,7 +2157,8 @@ declare namespace api {
       }): Promise<UserPosition[] | undefined>;
       /**
        * Query users nearby
-       * Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.
+       * Returns the users near a user, the nearest first. The result is empty if the position of
+       * the user is not known.
        * Permission: `USER_ONLINE_INFO_QUERY`.
        */
       queryNearbyUsers(input: {
@@ -1764,9 +2166,15 @@ declare namespace api {
         userId: Int64;
         /** Kind of device of the user. */
         deviceType: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";
-        /** How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count; absent: default-max-nearby-user-count. */
+        /**
+         * How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count;
+         * absent: default-max-nearby-user-count.
+         */
         maxCount?: number;
-        /** How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters; absent: default-max-distance-meters. */
+        /**
+         * How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters;
+         * absent: default-max-distance-meters.
+         */
         maxDistance?: number;
         /** Whether to return the positions. */
         withCoordinates?: boolean;
@@ -1777,7 +2185,8 @@ declare namespace api {
       }): Promise<NearbyUser[] | undefined>;
       /**
        * Query sessions
-       * Returns the sessions of users. Users without session appear as `OFFLINE`, if they exist or the query includes nonexistent users.
+       * Returns the sessions of users. Users without session appear as `OFFLINE`, if they exist or
+       * the query includes nonexistent users.
        * Permission: `USER_ONLINE_INFO_QUERY`.
        */
       querySessions(input: {
@@ -1799,13 +2208,16 @@ declare namespace api {
       }): Promise<UserSessionsStatus[] | undefined>;
       /**
        * Update statuses
-       * Sets the status of online users. `OFFLINE` closes their sessions instead, or only those of the device types; their clients receive the close status 600.
+       * Sets the status of online users. `OFFLINE` closes their sessions instead, or only those of
+       * the device types; their clients receive the close status 600.
        * Permission: `USER_ONLINE_INFO_UPDATE`.
        */
       updateStatuses(input: {
         /** Ids of users. */
         ids: Int64[];
-        /** The device types whose sessions are closed by OFFLINE; absent: all. Example: `DESKTOP`. */
+        /**
+         * The device types whose sessions are closed by OFFLINE; absent: all. Example: `DESKTOP`.
+         */
         deviceTypes?: ("DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN")[];
         body: UserStatusUpdate;
       }): Promise<undefined>;
@@ -1813,7 +2225,8 @@ declare namespace api {
     usersRelationships: {
       /**
        * Create a relationship
-       * Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. The users need not exist.
+       * Creates a relationship of one user to another, in one direction only, and puts the related
+       * user into the owner's default relationship group. The users need not exist.
        * Permission: `USER_RELATIONSHIP_CREATE`.
        */
       create(input: {
@@ -1821,7 +2234,8 @@ declare namespace api {
       }): Promise<undefined>;
       /**
        * Delete relationships
-       * Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.
+       * Deletes relationships, one direction only, and takes the related users out of the owners'
+       * relationship groups.
        * Permission: `USER_RELATIONSHIP_DELETE`.
        */
       delete(input: {
@@ -1830,7 +2244,8 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query relationships
-       * Returns relationships in the order of owner and related user, or of the first date in the query.
+       * Returns relationships in the order of owner and related user, or of the first date in the
+       * query.
        * Permission: `USER_RELATIONSHIP_QUERY`.
        */
       query(input?: {
@@ -1838,7 +2253,10 @@ declare namespace api {
         ownerIds?: Int64[];
         /** Ids of the related users. Example: `2`. */
         relatedUserIds?: Int64[];
-        /** Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: `0`. */
+        /**
+         * Indexes of relationship groups; a relationship matches whose related user is in any of
+         * these groups of the owner. Example: `0`.
+         */
         groupIndexes?: number[];
         /** Whether the owner has blocked the related user. */
         isBlocked?: boolean;
@@ -1848,12 +2266,18 @@ declare namespace api {
         establishmentDateEnd?: string;
         /** Whether to return the relationship groups of each related user. */
         withGroupIndexes?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<UserRelationship[] | undefined>;
       /**
        * Query relationships by page
-       * Returns a page of relationships and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of relationships and how many match. `total` is exact as long as counting
+       * takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the
+       * number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `USER_RELATIONSHIP_QUERY`.
        */
       queryPage(input?: {
@@ -1861,7 +2285,10 @@ declare namespace api {
         ownerIds?: Int64[];
         /** Ids of the related users. Example: `2`. */
         relatedUserIds?: Int64[];
-        /** Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: `0`. */
+        /**
+         * Indexes of relationship groups; a relationship matches whose related user is in any of
+         * these groups of the owner. Example: `0`.
+         */
         groupIndexes?: number[];
         /** Whether the owner has blocked the related user. */
         isBlocked?: boolean;
@@ -1875,7 +2302,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageUserRelationship | undefined>;
       /**
@@ -1892,7 +2322,8 @@ declare namespace api {
     usersRelationshipsFriendRequests: {
       /**
        * Create a friend request
-       * Creates a friend request as given: it is not checked whether the users exist, are related or have blocked each other, and an accepted request creates no relationship.
+       * Creates a friend request as given: it is not checked whether the users exist, are related
+       * or have blocked each other, and an accepted request creates no relationship.
        * Permission: `USER_FRIEND_REQUEST_CREATE`.
        */
       create(input: {
@@ -1909,7 +2340,10 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query friend requests
-       * Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+       * Returns friend requests in the order of their ids, or of the first date in the query. A
+       * pending request that is older than
+       * app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in
+       * filters as in results.
        * Permission: `USER_FRIEND_REQUEST_QUERY`.
        */
       query(input?: {
@@ -1929,16 +2363,28 @@ declare namespace api {
         responseDateStart?: string;
         /** Answered before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Expiring at this date or later; ignored while requests never expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Expiring at this date or later; ignored while requests never expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Expiring before this date; ignored while requests never expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Expiring before this date; ignored while requests never expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<FriendRequest[] | undefined>;
       /**
        * Query friend requests by page
-       * Returns a page of friend requests and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of friend requests and how many match. `total` is exact as long as counting
+       * takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the
+       * number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `USER_FRIEND_REQUEST_QUERY`.
        */
       queryPage(input?: {
@@ -1958,20 +2404,31 @@ declare namespace api {
         responseDateStart?: string;
         /** Answered before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         responseDateEnd?: string;
-        /** Expiring at this date or later; ignored while requests never expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Expiring at this date or later; ignored while requests never expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateStart?: string;
-        /** Expiring before this date; ignored while requests never expire. Example: `2024-03-28T11:43:23.291+00:00`. */
+        /**
+         * Expiring before this date; ignored while requests never expire. Example:
+         * `2024-03-28T11:43:23.291+00:00`.
+         */
         expirationDateEnd?: string;
         /** Number of the page; the first is 0. */
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageFriendRequest | undefined>;
       /**
        * Update friend requests
-       * Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
+       * Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED
+       * the response date is the given one or now; any other status removes it. No relationship is
+       * created.
        * Permission: `USER_FRIEND_REQUEST_UPDATE`.
        */
       update(input: {
@@ -1991,7 +2448,9 @@ declare namespace api {
       }): Promise<UserRelationshipGroup | undefined>;
       /**
        * Delete relationship groups
-       * Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
+       * Deletes relationship groups and moves their members to the default groups of their owners,
+       * whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups
+       * but the default ones are deleted.
        * Permission: `USER_RELATIONSHIP_GROUP_DELETE`.
        */
       delete(input?: {
@@ -2000,7 +2459,8 @@ declare namespace api {
       }): Promise<DeleteResult | undefined>;
       /**
        * Query relationship groups
-       * Returns relationship groups in the order of owner and index, or of the first date in the query.
+       * Returns relationship groups in the order of owner and index, or of the first date in the
+       * query.
        * Permission: `USER_RELATIONSHIP_GROUP_QUERY`.
        */
       query(input?: {
@@ -2014,12 +2474,18 @@ declare namespace api {
         creationDateStart?: string;
         /** Created before this date. Example: `2024-03-28T11:43:23.291+00:00`. */
         creationDateEnd?: string;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<UserRelationshipGroup[] | undefined>;
       /**
        * Query relationship groups by page
-       * Returns a page of relationship groups and how many match. `total` is exact as long as counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is the number of records before the page plus 10000, and `totalIsExact` is false. With `exactTotal=true` it is always exact.
+       * Returns a page of relationship groups and how many match. `total` is exact as long as
+       * counting takes no longer than `app.service.admin-api.total-budget-millis`; otherwise it is
+       * the number of records before the page plus 10000, and `totalIsExact` is false. With
+       * `exactTotal=true` it is always exact.
        * Permission: `USER_RELATIONSHIP_GROUP_QUERY`.
        */
       queryPage(input?: {
@@ -2037,7 +2503,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageUserRelationshipGroup | undefined>;
       /**
@@ -2062,7 +2531,8 @@ declare namespace api {
       }): Promise<UserRole | undefined>;
       /**
        * Delete user roles
-       * Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles and can create no groups.
+       * Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles
+       * and can create no groups.
        * Permission: `USER_ROLE_DELETE`.
        */
       delete(input: {
@@ -2075,7 +2545,10 @@ declare namespace api {
        * Permission: `USER_ROLE_QUERY`.
        */
       query(input?: {
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<UserRole[] | undefined>;
       /**
@@ -2088,7 +2561,10 @@ declare namespace api {
         page?: number;
         /** Whether to count all records for the total, however long that takes. */
         exactTotal?: boolean;
-        /** How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: `10`. */
+        /**
+         * How many records to return. Absent or not positive: the server's default; more than the
+         * server's maximum: the maximum. Example: `10`.
+         */
         size?: number;
       }): Promise<PageUserRole | undefined>;
       /**
@@ -2122,7 +2598,10 @@ declare namespace api {
   interface AdminCreation {
     /** Display name; absent: the login name. */
     displayName?: string;
-    /** Login name: 1 to 64 visible characters without white space or colon; absent: 16 random letters. */
+    /**
+     * Login name: 1 to 64 visible characters without white space or colon; absent: 16 random
+     * letters.
+     */
     loginName?: string;
     /** Password; absent: random. */
     password?: string;
@@ -2208,7 +2687,10 @@ declare namespace api {
     name: string;
     /** Addresses or networks (CIDR) from which it may be used; absent: every address. */
     networks?: string[];
-    /** Permissions or patterns, all of which the caller must have; absent: all that the caller has now. */
+    /**
+     * Permissions or patterns, all of which the caller must have; absent: all that the caller has
+     * now.
+     */
     permissions?: string[];
   }
   interface AdminUpdate {
@@ -2320,7 +2802,9 @@ declare namespace api {
     reason?: string;
     /** Results of the copies of calls, with SHADOW; missing otherwise. */
     shadow?: ShadowRecord;
-    /** State of the candidate. If it is FAILED, it cannot run, and its users get the active version. */
+    /**
+     * State of the candidate. If it is FAILED, it cannot run, and its users get the active version.
+     */
     state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "FAILED";
     /** Figures since it runs on the node. */
     usage: UsageRecord;
@@ -2340,7 +2824,10 @@ declare namespace api {
     number: Int64;
     /** Revision of the plugin, for If-Match; it increases with every change. */
     revision: Int64;
-    /** Another version that some nodes run instead of the active one, or next to it; missing if there is none. */
+    /**
+     * Another version that some nodes run instead of the active one, or next to it; missing if
+     * there is none.
+     */
     rollout?: RolloutRecord;
     /** Requested state on all nodes. */
     status: "LOADED" | "STARTED" | "PAUSED" | "STOPPED";
@@ -2360,7 +2847,10 @@ declare namespace api {
   interface DebuggingRecord {
     /** Address for debuggers, on the machine of this node. */
     address?: string;
-    /** Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a debugger, and debugging cannot be disabled. */
+    /**
+     * Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a
+     * debugger, and debugging cannot be disabled.
+     */
     configured: boolean;
     /** Whether debuggers can attach to it. */
     enabled: boolean;
@@ -2388,7 +2878,10 @@ declare namespace api {
     lost: Int64;
     /** When a failed call is retried. */
     nextDate?: string;
-    /** The node that delivers events to it; missing if there is none yet. The following fields are complete on that node only. */
+    /**
+     * The node that delivers events to it; missing if there is none yet. The following fields are
+     * complete on that node only.
+     */
     nodeId?: string;
     /** Id of the last delivered event. */
     position: Int64;
@@ -2426,7 +2919,10 @@ declare namespace api {
   interface ExtensionRecord {
     /** How often it was called. */
     calls: Int64;
-    /** State of the at-least-once delivery of events (DomainEventConsumer); missing if it receives none, or does not run on this node. */
+    /**
+     * State of the at-least-once delivery of events (DomainEventConsumer); missing if it receives
+     * none, or does not run on this node.
+     */
     delivery?: DeliveryRecord;
     /** Operations of the admin interface that it serves while it is started. */
     endpoints?: EndpointRecord[];
@@ -2440,7 +2936,10 @@ declare namespace api {
     functions?: string[];
     /** The last failure. */
     lastError?: FailureRecord;
-    /** Why it cannot run although it should: operations that its extension points could refuse are refused meanwhile. Missing if it can run, or should not. */
+    /**
+     * Why it cannot run although it should: operations that its extension points could refuse are
+     * refused meanwhile. Missing if it can run, or should not.
+     */
     quarantine?: string;
     /** How many calls are running or waiting. */
     queueLength?: number;
@@ -2486,7 +2985,10 @@ declare namespace api {
     state: "NEW" | "DELAYED" | "RUNNING" | "STOPPED" | "CLOSED";
   }
   interface FlightRecordingCreation {
-    /** Settings of events, such as app.SqlTransaction#threshold, and template, which is default or profile. */
+    /**
+     * Settings of events, such as app.SqlTransaction#threshold, and template, which is default or
+     * profile.
+     */
     customSettings?: { [name: string]: string };
     /** Number of seconds after which it starts; 0 or absent: immediately. */
     delaySeconds?: number;
@@ -2496,7 +2998,10 @@ declare namespace api {
     durationSeconds?: number;
     /** Number of seconds that it covers; 0 or absent: since its start. */
     maxAgeSeconds?: number;
-    /** Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all recordings. */
+    /**
+     * Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all
+     * recordings.
+     */
     maxSizeBytes?: number;
   }
   interface FriendRequest {
@@ -2520,19 +3025,28 @@ declare namespace api {
     status: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
   }
   interface FriendRequestCreation {
-    /** What the requester writes; at most app.service.user.friend-request.max-content-length characters. */
+    /**
+     * What the requester writes; at most app.service.user.friend-request.max-content-length
+     * characters.
+     */
     content: string;
     /** When the request was sent, not in the future; absent: now. */
     creationDate?: string;
     /** Id; absent: generated. */
     id?: Int64;
-    /** What the recipient answered; at most app.service.user.friend-request.max-response-reason-length characters. */
+    /**
+     * What the recipient answered; at most
+     * app.service.user.friend-request.max-response-reason-length characters.
+     */
     reason?: string;
     /** Id of the recipient, neither 0 nor the requester's. */
     recipientId: Int64;
     /** Id of the requester, not 0. */
     requesterId: Int64;
-    /** When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or IGNORED, where it is now if it is absent. */
+    /**
+     * When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or
+     * IGNORED, where it is now if it is absent.
+     */
     responseDate?: string;
     /** Status of the request; absent: PENDING. */
     status?: "PENDING" | "ACCEPTED" | "ACCEPTED_WITHOUT_CONFIRM" | "DECLINED" | "IGNORED" | "EXPIRED" | "CANCELED";
@@ -2578,7 +3092,10 @@ declare namespace api {
     revision: Int64;
   }
   interface GrantsRecord {
-    /** Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for all, with or without a port. */
+    /**
+     * Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for
+     * all, with or without a port.
+     */
     hosts: string[];
     /** Whether a script uses classes of Java. */
     java: boolean;
@@ -2768,7 +3285,9 @@ declare namespace api {
     requesterId: Int64;
     /** Id of the user who answers. */
     responderId: Int64;
-    /** When it was answered, not in the future; kept only of an answered request, and now if absent. */
+    /**
+     * When it was answered, not in the future; kept only of an answered request, and now if absent.
+     */
     responseDate?: string;
     /** What the responder answered; returned as reason. */
     responseReason?: string;
@@ -3122,7 +3641,11 @@ declare namespace api {
   interface Message {
     /** Number of seconds after which readers should delete the message. */
     burnAfter?: number;
-    /** Id of the conversation, if app.service.message.use-conversation-id is on: the id of the group as 8 bytes, the least significant first, or the ids of both users as 8 bytes each, the most significant first, the smaller id first. */
+    /**
+     * Id of the conversation, if app.service.message.use-conversation-id is on: the id of the group
+     * as 8 bytes, the least significant first, or the ids of both users as 8 bytes each, the most
+     * significant first, the smaller id first.
+     */
     conversationId?: Base64;
     /** When the message was deleted logically. */
     deletionDate?: string;
@@ -3178,11 +3701,17 @@ declare namespace api {
     isSystemMessage: boolean;
     /** Id of the message before it. */
     preMessageId?: Int64;
-    /** What applications attach to the message, in Base64. How big it may be is set by app.service.message.max-records-size-bytes. */
+    /**
+     * What applications attach to the message, in Base64. How big it may be is set by
+     * app.service.message.max-records-size-bytes.
+     */
     records?: Base64[];
     /** Id of a message to forward: its text, records and burn time replace those that are given. */
     referenceId?: Int64;
-    /** Device that the message comes from; if it is given, the other devices of the sender get the message too. */
+    /**
+     * Device that the message comes from; if it is given, the other devices of the sender get the
+     * message too.
+     */
     senderDeviceType?: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";
     /** Id of the sender, not 0; only a system message may have none. */
     senderId?: Int64;
@@ -3190,7 +3719,10 @@ declare namespace api {
     senderIp?: string;
     /** Id of the group or user who gets the message. */
     targetId: Int64;
-    /** Text. How long it may be is set by app.service.message.max-text-limit, in UTF-16 units. Text and records must not both be empty. */
+    /**
+     * Text. How long it may be is set by app.service.message.max-text-limit, in UTF-16 units. Text
+     * and records must not both be empty.
+     */
     text?: string;
   }
   interface MessageUpdate {
@@ -3202,7 +3734,10 @@ declare namespace api {
     recallDate?: string;
     /** New records, in Base64; an empty list removes them. */
     records?: Base64[];
-    /** Device from which the messages are recalled; if it is given, the other devices of whoever recalls are told too. */
+    /**
+     * Device from which the messages are recalled; if it is given, the other devices of whoever
+     * recalls are told too.
+     */
     senderDeviceType?: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";
     /** Who recalls the messages; absent: the server. It does not change the sender. */
     senderId?: Int64;
@@ -3286,41 +3821,84 @@ declare namespace api {
     token: string;
   }
   interface NewRollout {
-    /** Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. Not evaluated if missing. */
+    /**
+     * Largest share of copies of calls that end otherwise than on the active version, in percent;
+     * for shadows. Not evaluated if missing.
+     */
     maxDifferencePercentage?: number;
-    /** Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is the maximum excess over the share of the active version, in percentage points. The default is 5. */
+    /**
+     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is
+     * the maximum excess over the share of the active version, in percentage points. The default is
+     * 5.
+     */
     maxErrorPercentage?: number;
-    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it. */
+    /**
+     * Largest p99 of the duration of calls on a node, in percent of the p99 of the active version;
+     * for rollouts by users and shadows. One millisecond more is always allowed. 0, the default,
+     * does not judge it.
+     */
     maxLatencyPercentage?: number;
-    /** Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; for rollouts by users and shadows. Not evaluated if missing. */
+    /**
+     * Maximum excess of the share of refused calls on a node over that of the active version, in
+     * percentage points; for rollouts by users and shadows. Not evaluated if missing.
+     */
     maxRefusalPercentage?: number;
-    /** Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them. */
+    /**
+     * Number of calls from which the version is judged; the default is 20. A node judges those that
+     * it had itself, and the leader of the cluster those of all nodes together. With fewer calls
+     * nothing is promoted, or rolled back because of them.
+     */
     minCalls?: Int64;
-    /** Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow. */
+    /**
+     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or
+     * shadow.
+     */
     nodeIds?: string[];
     /** Number of the version, which is not active. */
     number: Int64;
-    /** Percentage of users who get it, by a hash of their ids. A larger percentage includes the users of a smaller one. */
+    /**
+     * Percentage of users who get it, by a hash of their ids. A larger percentage includes the
+     * users of a smaller one.
+     */
     percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
-    /** Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator. */
+    /**
+     * Seconds without too many failures after which the version becomes the active one; 0, the
+     * default, leaves that to an administrator.
+     */
     promoteAfterSeconds?: Int64;
-    /** Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user. */
+    /**
+     * Whether the version only gets copies of calls, after the active version has answered them,
+     * and its answers are thrown away. percentage and userIds are the users whose calls are copied;
+     * without both, all calls are, also those that concern no user.
+     */
     shadow?: boolean;
-    /** Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each. */
+    /**
+     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100
+     * percent. Each is watched from its own begin, and each condition holds in each.
+     */
     steps?: NewRolloutStep[];
     /** Further users who shall get it. */
     userIds?: Int64[];
   }
   interface NewRolloutStep {
-    /** Seconds without too many failures after which the next step begins; after the last step the version is promoted. 0 if an administrator decides. */
+    /**
+     * Seconds without too many failures after which the next step begins; after the last step the
+     * version is promoted. 0 if an administrator decides.
+     */
     afterSeconds?: Int64;
-    /** Percentage of users who get the version in this step. It must be larger than that of the step before. */
+    /**
+     * Percentage of users who get the version in this step. It must be larger than that of the step
+     * before.
+     */
     percentage: number;
   }
   interface NodeStateRecord {
-    /** Version that the node runs next to it, for some users or as a shadow; missing if there is none. */
+    /**
+     * Version that the node runs next to it, for some users or as a shadow; missing if there is
+     * none.
+     */
     candidate?: CandidateRecord;
     /** SHA-256 digest of its file. */
     digest?: string;
@@ -3330,7 +3908,12 @@ declare namespace api {
     number?: Int64;
     /** Why the node could not load or start the active version; missing if it could. */
     reason?: string;
-    /** State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; WAITING if that waits for grants; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. */
+    /**
+     * State: that of its extensions; LOADING if the node has not finished; FAILED if it could not
+     * load or start the active version; WAITING if that waits for grants; CONFLICT if it has a
+     * plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster;
+     * UNKNOWN if it did not answer.
+     */
     state: "LOADED" | "STARTED" | "PAUSED" | "STOPPED" | "LOADING" | "FAILED" | "WAITING" | "CONFLICT" | "DISABLED" | "UNKNOWN";
     /** Version that this one states. */
     version?: string;
@@ -3346,7 +3929,10 @@ declare namespace api {
     records: Admin[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageAdminRole {
@@ -3354,7 +3940,10 @@ declare namespace api {
     records: AdminRole[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageAdminToken {
@@ -3362,7 +3951,10 @@ declare namespace api {
     records: AdminToken[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageAuditRecord {
@@ -3370,7 +3962,10 @@ declare namespace api {
     records: AuditRecord[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageBlockedIP {
@@ -3378,7 +3973,10 @@ declare namespace api {
     records: BlockedIP[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageBlockedUser {
@@ -3386,7 +3984,10 @@ declare namespace api {
     records: BlockedUser[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageFriendRequest {
@@ -3394,7 +3995,10 @@ declare namespace api {
     records: FriendRequest[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroup {
@@ -3402,7 +4006,10 @@ declare namespace api {
     records: Group[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupBlockedUser {
@@ -3410,7 +4017,10 @@ declare namespace api {
     records: GroupBlockedUser[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupInvitation {
@@ -3418,7 +4028,10 @@ declare namespace api {
     records: GroupInvitation[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupJoinRequest {
@@ -3426,7 +4039,10 @@ declare namespace api {
     records: GroupJoinRequest[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupMember {
@@ -3434,7 +4050,10 @@ declare namespace api {
     records: GroupMember[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupQuestion {
@@ -3442,7 +4061,10 @@ declare namespace api {
     records: GroupQuestion[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageGroupType {
@@ -3450,7 +4072,10 @@ declare namespace api {
     records: GroupType[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageMessage {
@@ -3458,7 +4083,10 @@ declare namespace api {
     records: Message[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageSettingRevision {
@@ -3466,7 +4094,10 @@ declare namespace api {
     records: SettingRevision[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageUser {
@@ -3474,7 +4105,10 @@ declare namespace api {
     records: User[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageUserRelationship {
@@ -3482,7 +4116,10 @@ declare namespace api {
     records: UserRelationship[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageUserRelationshipGroup {
@@ -3490,7 +4127,10 @@ declare namespace api {
     records: UserRelationshipGroup[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PageUserRole {
@@ -3498,7 +4138,10 @@ declare namespace api {
     records: UserRole[];
     /** How many records match the filters. */
     total: Int64;
-    /** Only there if it is false: counting would have taken too long, and total is a lower bound. With exactTotal=true it is exact. */
+    /**
+     * Only there if it is false: counting would have taken too long, and total is a lower bound.
+     * With exactTotal=true it is exact.
+     */
     totalIsExact?: boolean;
   }
   interface PartHealth {
@@ -3522,7 +4165,10 @@ declare namespace api {
     id?: string;
     /** License that the plugin states. */
     license?: string;
-    /** Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing if there are none. */
+    /**
+     * Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing if there are
+     * none.
+     */
     missingGrants?: GrantsRecord;
     /** Progress of the nodes. This node has finished; others may still be loading the plugin. */
     nodes?: NodeStateRecord[];
@@ -3540,9 +4186,16 @@ declare namespace api {
     savedAs?: string;
     /** Version that the plugin states. */
     version?: string;
-    /** Whether it waits for grants: it replaces the version that runs on this node as soon as all plugins of the request have the requested grants. Nothing is saved before, and a restart discards it. */
+    /**
+     * Whether it waits for grants: it replaces the version that runs on this node as soon as all
+     * plugins of the request have the requested grants. Nothing is saved before, and a restart
+     * discards it.
+     */
     waits?: boolean;
-    /** What its author should know though it can be loaded, as an extension point that it names and has no function of. */
+    /**
+     * What its author should know though it can be loaded, as an extension point that it names and
+     * has no function of.
+     */
     warnings?: string[];
   }
   interface PluginProblem {
@@ -3554,21 +4207,33 @@ declare namespace api {
   interface PluginRecord {
     /** Bytes that it was given since it was loaded, whatever became of them, if that is known. */
     allocated?: Int64;
-    /** What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out. */
+    /**
+     * What the cluster knows of the plugin with the id. A plugin of this node alone has it if it
+     * keeps one of the cluster out.
+     */
     cluster?: ClusterRecord;
-    /** Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate. */
+    /**
+     * Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares
+     * its JVM it is an estimate.
+     */
     cpuMillis?: Int64;
     /** Description of the plugin. */
     description?: string;
     /** SHA-256 digest of its file; missing if it is not loaded on this node. */
     digest?: string;
-    /** Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it exceeds none. */
+    /**
+     * Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it exceeds
+     * none.
+     */
     excess?: string;
     /** Extensions. */
     extensions: ExtensionRecord[];
     /** Name of the file in the folder of plugins, if it is in one. */
     fileName?: string;
-    /** Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node. */
+    /**
+     * Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded
+     * on this node.
+     */
     granted?: GrantsRecord;
     /** Id of the plugin; of a rejected file its name. */
     id: string;
@@ -3580,7 +4245,10 @@ declare namespace api {
     loadedDate?: string;
     /** Bytes that it holds, if that is known. */
     memory?: Int64;
-    /** What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits for them, and is then started if it should be. Missing if it waits for none. */
+    /**
+     * What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits for them,
+     * and is then started if it should be. Missing if it waits for none.
+     */
     missingGrants?: GrantsRecord;
     /** Id of the process that runs it, as that of members (/cluster/members). */
     processId?: string;
@@ -3598,7 +4266,10 @@ declare namespace api {
     settingsSchema?: { [name: string]: JsonValue };
     /** Version that the plugin states. */
     version?: string;
-    /** New version, uploaded to this node or put into its folder, that replaces this one as soon as it has the requested grants. */
+    /**
+     * New version, uploaded to this node or put into its folder, that replaces this one as soon as
+     * it has the requested grants.
+     */
     waitingVersion?: WaitingRecord;
   }
   interface PluginStatus {
@@ -3690,25 +4361,49 @@ declare namespace api {
     adminId: Int64;
     /** When it ended. */
     endDate?: string;
-    /** What the nodes had seen of its last step when it ended; missing before, and if they had seen nothing. */
+    /**
+     * What the nodes had seen of its last step when it ended; missing before, and if they had seen
+     * nothing.
+     */
     figures?: RolloutFigures;
     /** Id of the rollout. */
     id: Int64;
-    /** Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not evaluated. */
+    /**
+     * Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it
+     * is not evaluated.
+     */
     maxDifferencePercentage?: number;
-    /** Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum excess over the share of the active version, in percentage points. */
+    /**
+     * Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum
+     * excess over the share of the active version, in percentage points.
+     */
     maxErrorPercentage: number;
-    /** Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not evaluated. */
+    /**
+     * Largest p99 of the duration of calls on a node, in percent of the p99 of the active version;
+     * missing if it is not evaluated.
+     */
     maxLatencyPercentage?: number;
-    /** Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; missing if it is not evaluated. */
+    /**
+     * Maximum excess of the share of refused calls on a node over that of the active version, in
+     * percentage points; missing if it is not evaluated.
+     */
     maxRefusalPercentage?: number;
-    /** Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes. */
+    /**
+     * Number of calls from which the version is judged: by a node those on the node, by the leader
+     * of the cluster those on all nodes.
+     */
     minCalls: Int64;
-    /** Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies of its calls. */
+    /**
+     * Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies
+     * of its calls.
+     */
     mode: "NODES" | "USERS" | "SHADOW";
     /** Nodes that run it; none are all nodes. */
     nodeIds: string[];
-    /** With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts. */
+    /**
+     * With SHADOW, the nodes that copy calls at present and how these ended; only in
+     * queryPluginRollouts.
+     */
     nodes?: RolloutNodeRecord[];
     /** Number of the version. */
     number: Int64;
@@ -3716,15 +4411,24 @@ declare namespace api {
     percentage?: number;
     /** Id of the plugin. */
     pluginId: string;
-    /** Seconds without too many failures after which the version is promoted; missing if an administrator promotes it. */
+    /**
+     * Seconds without too many failures after which the version is promoted; missing if an
+     * administrator promotes it.
+     */
     promoteAfterSeconds?: Int64;
     /** Why a node ended it; missing if none did. */
     reason?: string;
     /** When it began. */
     startDate: string;
-    /** State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. */
+    /**
+     * State: RUNNING while nodes run the version and watch it, PAUSED if they only run it;
+     * PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end.
+     */
     status: "RUNNING" | "PAUSED" | "PROMOTED" | "ABORTED" | "ROLLED_BACK";
-    /** Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end. */
+    /**
+     * Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the
+     * rollout are those of the step that is under way, or was at the end.
+     */
     steps?: RolloutStepRecord[];
     /** Further users who get it, with USERS; whose calls are copied, with SHADOW. */
     userIds?: Int64[];
@@ -3738,7 +4442,10 @@ declare namespace api {
     userIds?: Int64[];
   }
   interface RolloutStepRecord {
-    /** Seconds without too many failures after which the next step begins; after the last step the version is promoted. Missing if an administrator decides. */
+    /**
+     * Seconds without too many failures after which the next step begins; after the last step the
+     * version is promoted. Missing if an administrator decides.
+     */
     afterSeconds?: Int64;
     /** Percentage of users who get the version. */
     percentage: number;
@@ -3786,7 +4493,10 @@ declare namespace api {
     nodeId: string;
     /** Kind of the request of a client, or the operation of an administrator. */
     request?: string;
-    /** Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer; missing if it is not known. */
+    /**
+     * Id of the request: of a client the number that it chose, of an administrator the X-Request-Id
+     * of the answer; missing if it is not known.
+     */
     requestId?: string;
     /** User who made the request. */
     userId?: Int64;
@@ -3820,7 +4530,10 @@ declare namespace api {
     leaderOnly: boolean;
     /** Name; that of the times if the plugin gave none. */
     name: string;
-    /** When it is due next; missing while the extension is not running. With leaderOnly another node may run it then. */
+    /**
+     * When it is due next; missing while the extension is not running. With leaderOnly another node
+     * may run it then.
+     */
     nextDate?: string;
     /** Whether it runs on this node now. */
     running: boolean;
@@ -3900,7 +4613,10 @@ declare namespace api {
     after?: string;
     /** Value before; missing if there was none. */
     before?: string;
-    /** Field, by the names that plugins use; empty for an answer without fields. [] is an element of a list of values, [0] the element at that place, [id=1] the one with that id. */
+    /**
+     * Field, by the names that plugins use; empty for an answer without fields. [] is an element of
+     * a list of values, [0] the element at that place, [id=1] the one with that id.
+     */
     path: string;
   }
   interface TracePage {
@@ -3920,7 +4636,10 @@ declare namespace api {
     durationMicros: Int64;
     /** Extension point that was called. */
     extensionPoint: string;
-    /** Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule (Schedule) its name. */
+    /**
+     * Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule
+     * (Schedule) its name.
+     */
     function: string;
     /** Number of the record in the process. */
     id: Int64;
@@ -3932,9 +4651,15 @@ declare namespace api {
     processId?: string;
     /** Kind of the request of a client, or the operation of an administrator. */
     request?: string;
-    /** Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer. It is missing if the call was made for no request. */
+    /**
+     * Id of the request: of a client the number that it chose, of an administrator the X-Request-Id
+     * of the answer. It is missing if the call was made for no request.
+     */
     requestId?: string;
-    /** Extensions that were called, in this order. Of an extension point that calls all extensions at the same time, each call is a record of its own. */
+    /**
+     * Extensions that were called, in this order. Of an extension point that calls all extensions
+     * at the same time, each call is a record of its own.
+     */
     steps: TraceStepRecord[];
     /** User who made the request. */
     userId?: Int64;
@@ -3950,7 +4675,11 @@ declare namespace api {
     extensionClass: string;
     /** How many fields it changed beyond those that are listed. */
     moreChanges?: Int64;
-    /** How it ended: UNCHANGED left everything as it was, CHANGED replaced the request or the result, ANSWERED answered instead of those after it, REFUSED ended the request with a status code, ERROR and TIMEOUT failed. */
+    /**
+     * How it ended: UNCHANGED left everything as it was, CHANGED replaced the request or the
+     * result, ANSWERED answered instead of those after it, REFUSED ended the request with a status
+     * code, ERROR and TIMEOUT failed.
+     */
     outcome: "UNCHANGED" | "CHANGED" | "ANSWERED" | "REFUSED" | "ERROR" | "TIMEOUT";
     /** Id of the plugin. */
     pluginId: string;
@@ -4018,7 +4747,10 @@ declare namespace api {
     isActive?: boolean;
     /** Name. */
     name?: string;
-    /** Password; an empty one is none. It may be absent unless app.service.user.info.min-password-length is 0 or more. */
+    /**
+     * Password; an empty one is none. It may be absent unless
+     * app.service.user.info.min-password-length is 0 or more.
+     */
     password?: string;
     /** Who may see the profile; absent: ALL. */
     profileAccessStrategy?: "ALL" | "ALL_EXCEPT_BLOCKED_USERS" | "FRIENDS";
@@ -4122,7 +4854,10 @@ declare namespace api {
     ownedGroupLimitForEachGroupType?: number;
   }
   interface UserSession {
-    /** Details of the device from the client, if they are configured to be kept and have not expired. */
+    /**
+     * Details of the device from the client, if they are configured to be kept and have not
+     * expired.
+     */
     deviceDetails: { [name: string]: string };
     /** Kind of device. */
     deviceType: "DESKTOP" | "BROWSER" | "IOS" | "ANDROID" | "OTHERS" | "UNKNOWN";
@@ -4226,7 +4961,10 @@ declare namespace api {
     date: string;
     /** SHA-256 digest of its file. */
     digest: string;
-    /** What it asks for and was not granted; missing if it waits only for another plugin of the same request. */
+    /**
+     * What it asks for and was not granted; missing if it waits only for another plugin of the same
+     * request.
+     */
     missingGrants?: GrantsRecord;
     /** Version that the plugin states. */
     version: string;

@@ -343,11 +343,15 @@ type StatusCodeName =
   | 'NOT_GROUP_MEMBER_TO_UPLOAD_MESSAGE_ATTACHMENT_IN_GROUP_CONVERSATION'
   /** (6102) only an uploader may share message attachment */
   | 'NOT_UPLOADER_TO_SHARE_MESSAGE_ATTACHMENT'
-  /** (6103) only an uploader or group manager may unshare message attachment in group conversation */
+  /**
+   * (6103) only an uploader or group manager may unshare message attachment in group conversation
+   */
   | 'NOT_UPLOADER_OR_GROUP_MANAGER_TO_UNSHARE_MESSAGE_ATTACHMENT_IN_GROUP_CONVERSATION'
   /** (6104) only an uploader may unshare message attachment in private conversation */
   | 'NOT_UPLOADER_TO_UNSHARE_MESSAGE_ATTACHMENT_IN_PRIVATE_CONVERSATION'
-  /** (6105) only an uploader or group manager may delete message attachment in group conversation */
+  /**
+   * (6105) only an uploader or group manager may delete message attachment in group conversation
+   */
   | 'NOT_UPLOADER_OR_GROUP_MANAGER_TO_DELETE_MESSAGE_ATTACHMENT_IN_GROUP_CONVERSATION'
   /** (6106) only an uploader may delete message attachment in private conversation */
   | 'NOT_UPLOADER_TO_DELETE_MESSAGE_ATTACHMENT_IN_PRIVATE_CONVERSATION'

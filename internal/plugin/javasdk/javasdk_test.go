@@ -52,7 +52,7 @@ func TestFiles(t *testing.T) {
 			"public interface Looker extends ExtensionPoint {",
 			"default @Nullable List<Integer> look(sample what, @Nullable Long where) throws Exception {",
 			"default CompletionStage<@Nullable List<Integer>> lookAsync(sample what, @Nullable Long where) throws Exception {",
-			"default void quiet(boolean on) throws Exception {", "Looks at &lt;things&gt; and <code>code</code>.", "A failure refuses the operation.",
+			"default void quiet(boolean on) throws Exception {", "Looks at &lt;things&gt; and <code>code</code>.", "A failure refuses",
 		},
 		APIFolder + "/im/app/plugin/model/sample.java": {
 			"public record sample(long id, byte[] data, Map<String, String> labels, DeviceType device, AppRequest request, List<sample> others, Map<String, @Nullable Object> rest, Instant at, double rate) {",

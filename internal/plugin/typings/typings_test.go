@@ -38,7 +38,7 @@ func TestPoints(t *testing.T) {
 	for _, want := range []string{
 		"look?(what: sample, where: Int64 | undefined): Answer<number[]>;", "| 'p.Looker'", "  id: Int64;", "  data?: Base64;",
 		`  "odd-name": { [name: string]: string };`, "  device: wire.DeviceType;", "  request: wire.AppRequest;", "  others: sample[];",
-		"    createMessageRequest?: CreateMessageRequest;", "type DeviceType = 'DESKTOP'", "A failure refuses the operation.",
+		"    createMessageRequest?: CreateMessageRequest;", "type DeviceType = 'DESKTOP'", "A failure refuses",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the types lack %s", want)

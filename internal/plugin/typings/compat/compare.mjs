@@ -5,9 +5,9 @@
 // true if deprecated declarations may be removed. Prints an array of their results: found has a
 // sentence for each change that breaks plugins, error is the reason why there is no result.
 //
-// Types are compared in the direction of their values. Types that plugins receive (out) may get more
-// members and must not lose any; types that plugins pass (in) may accept more and must not require
-// more. Parameters of a function have the opposite direction of the function itself.
+// Types are compared in the direction of their values. Types that plugins receive (out) may get
+// more members and must not lose any; types that plugins pass (in) may accept more and must not
+// require more. Parameters of a function have the opposite direction of the function itself.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 

@@ -35,7 +35,8 @@ import im.app.plugin.spi.ExtensionContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operations of the admin interface, by their groups. They are carried out in the name of the plugin; what the server refuses is an
+ * The operations of the admin interface, by their groups. They are carried out in the name of the
+ * plugin; what the server refuses is an
  * {@link im.app.plugin.AppException}. The operations of a role are there where that role runs.
  */
 public final class Api {

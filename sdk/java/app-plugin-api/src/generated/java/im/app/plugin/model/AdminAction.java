@@ -79,7 +79,8 @@ public record AdminAction(@Nullable Long adminId, String ip, Instant requestTime
 
         /**
          * Sets one part.
-         * @param value the action, the name of the operation; it is empty if there is no such operation
+         * @param value the action, the name of the operation; it is empty if there is no such
+         *     operation
          * @return this
          */
         public Builder action(String value) {

@@ -8,12 +8,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of a user, a group, a message or a session. It names what changed and has no values: the admin API tells how that is now.
- * @param id the id, its place among all events, by which one that comes again is known. DomainEventHandlers get events without it; may be null
- * @param type the type, USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED, GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT, MESSAGE_STORED, MESSAGE_UPDATED or MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED
+ * A change of a user, a group, a message or a session. It names what changed and has no values: the
+ * admin API tells how that is now.
+ * @param id the id, its place among all events, by which one that comes again is known.
+ *     DomainEventHandlers get events without it; may be null
+ * @param type the type, USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED,
+ *     GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT, MESSAGE_STORED, MESSAGE_UPDATED or
+ *     MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED
  * @param date the date
- * @param userId the user id, the user, the member, the owner of a session, or the sender of a message that was stored; may be null
- * @param groupId the group id, the group, or the one that a message that was stored is for; may be null
+ * @param userId the user id, the user, the member, the owner of a session, or the sender of a
+ *     message that was stored; may be null
+ * @param groupId the group id, the group, or the one that a message that was stored is for; may be
+ *     null
  * @param messageId the message id; may be null
  * @param targetId the target id, the user that a message that was stored is for; may be null
  * @param sessionId the session id, the session of a user that was opened or closed; may be null
@@ -48,7 +54,8 @@ public record DomainEvent(@Nullable Long id, String type, Instant date, @Nullabl
 
         /**
          * Sets one part.
-         * @param value the id, its place among all events, by which one that comes again is known. DomainEventHandlers get events without it; may be null
+         * @param value the id, its place among all events, by which one that comes again is known.
+         *     DomainEventHandlers get events without it; may be null
          * @return this
          */
         public Builder id(@Nullable Long value) {
@@ -58,7 +65,10 @@ public record DomainEvent(@Nullable Long id, String type, Instant date, @Nullabl
 
         /**
          * Sets one part.
-         * @param value the type, USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED, GROUP_UPDATED, GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT, MESSAGE_STORED, MESSAGE_UPDATED or MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or SESSION_CLOSED
+         * @param value the type, USER_CREATED, USER_UPDATED, USER_DELETED, GROUP_CREATED,
+         *     GROUP_UPDATED, GROUP_DISSOLVED, MEMBER_JOINED, MEMBER_LEFT, MESSAGE_STORED,
+         *     MESSAGE_UPDATED or MESSAGE_DELETED; for DomainEventHandlers also SESSION_OPENED or
+         *     SESSION_CLOSED
          * @return this
          */
         public Builder type(String value) {
@@ -78,7 +88,8 @@ public record DomainEvent(@Nullable Long id, String type, Instant date, @Nullabl
 
         /**
          * Sets one part.
-         * @param value the user id, the user, the member, the owner of a session, or the sender of a message that was stored; may be null
+         * @param value the user id, the user, the member, the owner of a session, or the sender of
+         *     a message that was stored; may be null
          * @return this
          */
         public Builder userId(@Nullable Long value) {
@@ -88,7 +99,8 @@ public record DomainEvent(@Nullable Long id, String type, Instant date, @Nullabl
 
         /**
          * Sets one part.
-         * @param value the group id, the group, or the one that a message that was stored is for; may be null
+         * @param value the group id, the group, or the one that a message that was stored is for;
+         *     may be null
          * @return this
          */
         public Builder groupId(@Nullable Long value) {

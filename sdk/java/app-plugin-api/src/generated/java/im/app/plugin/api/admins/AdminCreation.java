@@ -33,7 +33,8 @@ public final class AdminCreation implements JsonObject {
     }
 
     /**
-     * Login name: 1 to 64 visible characters without white space or colon; absent: 16 random letters.
+     * Login name: 1 to 64 visible characters without white space or colon; absent: 16 random
+     * letters.
      * @param loginName the value
      * @return this
      */

@@ -64,7 +64,8 @@ public final class AdminTokenCreation implements JsonObject {
     }
 
     /**
-     * Permissions or patterns, all of which the caller must have; absent: all that the caller has now.
+     * Permissions or patterns, all of which the caller must have; absent: all that the caller has
+     * now.
      * @param permissions the value
      * @return this
      */
@@ -74,7 +75,8 @@ public final class AdminTokenCreation implements JsonObject {
     }
 
     /**
-     * Permissions or patterns, all of which the caller must have; absent: all that the caller has now.
+     * Permissions or patterns, all of which the caller must have; absent: all that the caller has
+     * now.
      * @param permissions the value
      * @return this
      */

@@ -36,7 +36,8 @@ public final class AdminsApi {
 
     /**
      * Create an administrator.
-     * <p>Creates an administrator. The roles must exist and rank below the caller. A missing login name or password is generated; a generated password is not returned.
+     * <p>Creates an administrator. The roles must exist and rank below the caller. A missing login
+     * name or password is generated; a generated password is not returned.
      * Permission: <code>ADMIN_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -48,7 +49,8 @@ public final class AdminsApi {
 
     /**
      * Create a role.
-     * <p>Creates a role that ranks below the caller and holds only permissions that the caller holds.
+     * <p>Creates a role that ranks below the caller and holds only permissions that the caller
+     * holds.
      * Permission: <code>ADMIN_ROLE_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -60,7 +62,10 @@ public final class AdminsApi {
 
     /**
      * Log in.
-     * <p>Exchanges login name and password (HTTP Basic) for a session with all permissions of the administrator. Its token is sent as <code>Authorization: Bearer &lt;token&gt;</code>. The session ends at its expiration date, when it is not used for a while, when the password changes, and with <code>DELETE /admins/sessions?current=true</code>.
+     * <p>Exchanges login name and password (HTTP Basic) for a session with all permissions of the
+     * administrator. Its token is sent as <code>Authorization: Bearer &lt;token&gt;</code>. The
+     * session ends at its expiration date, when it is not used for a while, when the password
+     * changes, and with <code>DELETE /admins/sessions?current=true</code>.
      * Permission: none, but the credentials of an administrator.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -71,7 +76,10 @@ public final class AdminsApi {
 
     /**
      * Create a token.
-     * <p>Creates a token of the caller, to be sent as <code>Authorization: Bearer &lt;token&gt;</code>. The answer is the only one that shows it. A token has at most the permissions of its owner, whatever happens to those later. A token cannot create tokens; a password or a session can.
+     * <p>Creates a token of the caller, to be sent as <code>Authorization: Bearer
+     * &lt;token&gt;</code>. The answer is the only one that shows it. A token has at most the
+     * permissions of its owner, whatever happens to those later. A token cannot create tokens; a
+     * password or a session can.
      * Permission: none, but the credentials of an administrator.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -83,7 +91,8 @@ public final class AdminsApi {
 
     /**
      * Delete administrators.
-     * <p>Deletes administrators who rank below the caller. The root administrator cannot be deleted.
+     * <p>Deletes administrators who rank below the caller. The root administrator cannot be
+     * deleted.
      * Permission: <code>ADMIN_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -98,7 +107,8 @@ public final class AdminsApi {
 
     /**
      * Delete roles.
-     * <p>Deletes roles that rank below the caller. Administrators with these roles lose the permissions of the roles.
+     * <p>Deletes roles that rank below the caller. Administrators with these roles lose the
+     * permissions of the roles.
      * Permission: <code>ADMIN_ROLE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -125,7 +135,9 @@ public final class AdminsApi {
 
     /**
      * Revoke tokens and sessions.
-     * <p>Revokes tokens and sessions of the caller, or with the permission <code>ADMIN_UPDATE</code> of administrators who rank below the caller. They are refused from then on.
+     * <p>Revokes tokens and sessions of the caller, or with the permission
+     * <code>ADMIN_UPDATE</code> of administrators who rank below the caller. They are refused from
+     * then on.
      * Permission: none, but the credentials of an administrator.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -140,7 +152,8 @@ public final class AdminsApi {
 
     /**
      * Query administrators.
-     * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
+     * <p>Returns administrators. Every administrator may query their own account with
+     * <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -152,7 +165,8 @@ public final class AdminsApi {
 
     /**
      * Query administrators.
-     * <p>Returns administrators. Every administrator may query their own account with <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
+     * <p>Returns administrators. Every administrator may query their own account with
+     * <code>ids=&lt;own id&gt;</code>. Passwords are never returned.
      * Permission: <code>ADMIN_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -243,7 +257,9 @@ public final class AdminsApi {
 
     /**
      * Query tokens and sessions.
-     * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
+     * <p>Returns the tokens and sessions of the caller, or with the permission
+     * <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without
+     * that permission finds only itself.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -255,7 +271,9 @@ public final class AdminsApi {
 
     /**
      * Query tokens and sessions.
-     * <p>Returns the tokens and sessions of the caller, or with the permission <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without that permission finds only itself.
+     * <p>Returns the tokens and sessions of the caller, or with the permission
+     * <code>ADMIN_QUERY</code> of all administrators; never the tokens themselves. A token without
+     * that permission finds only itself.
      * Permission: none, but the credentials of an administrator.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -289,7 +307,8 @@ public final class AdminsApi {
 
     /**
      * Update administrators.
-     * <p>Changes password, display name or roles of administrators who rank below the caller. Administrators may change their own password and display name, but not their own roles.
+     * <p>Changes password, display name or roles of administrators who rank below the caller.
+     * Administrators may change their own password and display name, but not their own roles.
      * Permission: <code>ADMIN_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -301,7 +320,8 @@ public final class AdminsApi {
 
     /**
      * Update roles.
-     * <p>Changes roles that rank below the caller. The new rank must be below the caller's, and the new permissions must be among the caller's.
+     * <p>Changes roles that rank below the caller. The new rank must be below the caller's, and the
+     * new permissions must be among the caller's.
      * Permission: <code>ADMIN_ROLE_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

@@ -24,7 +24,8 @@ public final class AuditApi {
 
     /**
      * Query the audit trail.
-     * <p>Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
+     * <p>Returns what administrators, tokens, plugins and the command line changed or were refused,
+     * the newest first. A request that needs several transactions has a record for each.
      * Permission: <code>AUDIT_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -36,7 +37,8 @@ public final class AuditApi {
 
     /**
      * Query the audit trail.
-     * <p>Returns what administrators, tokens, plugins and the command line changed or were refused, the newest first. A request that needs several transactions has a record for each.
+     * <p>Returns what administrators, tokens, plugins and the command line changed or were refused,
+     * the newest first. A request that needs several transactions has a record for each.
      * Permission: <code>AUDIT_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param omittedChanges Number of changes that are omitted.
  * @param onBehalfOf Origin of the request that the plugin was handling, if known.
  * @param operation Id of the operation.
- * @param outcome Whether it was executed, the caller was refused, or the server failed. One of DONE, REFUSED, FAILED.
+ * @param outcome Whether it was executed, the caller was refused, or the server failed. One of
+ *     DONE, REFUSED, FAILED.
  * @param params Parameters of the request, with secrets masked; absent if the changes include them.
  * @param pluginId Id of the plugin that acted.
  * @param pluginVersion Version of the plugin.

@@ -214,7 +214,8 @@ public final class QueryAuditRecordsAsCsv implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -24,7 +24,9 @@ public final class BlockedClientsUsersApi {
 
     /**
      * Block users.
-     * <p>Blocks users, who need not exist, for some time from now, which replaces the end of a block that exists. Live sessions of the users are closed. Without users or a positive duration nothing happens.
+     * <p>Blocks users, who need not exist, for some time from now, which replaces the end of a
+     * block that exists. Live sessions of the users are closed. Without users or a positive
+     * duration nothing happens.
      * Permission: <code>CLIENT_BLOCKLIST_CREATE</code>.
      * @param input what is created or changed
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -35,7 +37,8 @@ public final class BlockedClientsUsersApi {
 
     /**
      * Unblock users.
-     * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing happens.
+     * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing
+     * happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
@@ -49,7 +52,8 @@ public final class BlockedClientsUsersApi {
 
     /**
      * The same as {@link #delete}, for all instead of selected ones.
-     * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing happens.
+     * <p>Lifts the blocks of users, or all of them. While the blocklist is disabled nothing
+     * happens.
      * Permission: <code>CLIENT_BLOCKLIST_DELETE</code>.
      * @throws im.app.plugin.AppException if the server refuses the request
      */

@@ -41,7 +41,8 @@ public final class QueryBlockedIpPage implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

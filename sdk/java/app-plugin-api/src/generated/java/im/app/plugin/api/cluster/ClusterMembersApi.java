@@ -24,7 +24,8 @@ public final class ClusterMembersApi {
 
     /**
      * Add a member.
-     * <p>Adds the record of a node. It vanishes 60 seconds later unless the node joins or is a seed.
+     * <p>Adds the record of a node. It vanishes 60 seconds later unless the node joins or is a
+     * seed.
      * Permission: <code>CLUSTER_MEMBER_CREATE</code>.
      * @param input what is created or changed
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -35,7 +36,9 @@ public final class ClusterMembersApi {
 
     /**
      * Elect a leader.
-     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
+     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still
+     * qualifies; otherwise the node with the highest priority becomes the leader. Only active,
+     * healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -47,7 +50,9 @@ public final class ClusterMembersApi {
 
     /**
      * Elect a leader.
-     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still qualifies; otherwise the node with the highest priority becomes the leader. Only active, healthy service nodes that are eligible qualify.
+     * <p>Makes a node the leader. Without <code>id</code> the current leader is kept if it still
+     * qualifies; otherwise the node with the highest priority becomes the leader. Only active,
+     * healthy service nodes that are eligible qualify.
      * Permission: <code>CLUSTER_LEADER_UPDATE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -95,7 +100,8 @@ public final class ClusterMembersApi {
 
     /**
      * Update a member.
-     * <p>Changes the record of a node, live or not. A node that is not active finishes its work and gets no new one. An unknown node is answered with 204.
+     * <p>Changes the record of a node, live or not. A node that is not active finishes its work and
+     * gets no new one. An unknown node is answered with 204.
      * Permission: <code>CLUSTER_MEMBER_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request

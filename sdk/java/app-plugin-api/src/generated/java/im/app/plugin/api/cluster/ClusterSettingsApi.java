@@ -24,7 +24,9 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the settings.
-     * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+     * <p>Returns the settings in force as nested objects, with those of the plugins of this node
+     * and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the
+     * revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -36,7 +38,9 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the settings.
-     * <p>Returns the settings in force as nested objects, with those of the plugins of this node and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the revision of the cluster-wide settings.
+     * <p>Returns the settings in force as nested objects, with those of the plugins of this node
+     * and of the cluster below <code>plugins</code>. Sensitive values are masked. The ETag is the
+     * revision of the cluster-wide settings.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -47,7 +51,8 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the changes of the settings.
-     * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
+     * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what
+     * before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -59,7 +64,8 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the changes of the settings.
-     * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what before, what after.
+     * <p>Returns the changes of the cluster-wide settings, the newest first: who, when, what
+     * before, what after.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -93,7 +99,9 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the meaning of the settings.
-     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
+     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its
+     * value and where that came from: default, file, environment, flag or cluster. Those of the
+     * plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -105,7 +113,9 @@ public final class ClusterSettingsApi {
 
     /**
      * Query the meaning of the settings.
-     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its value and where that came from: default, file, environment, flag or cluster. Those of the plugins of this node and of the cluster are below <code>plugins</code>.
+     * <p>Returns type, limits and meaning of each setting, and with <code>withValue=true</code> its
+     * value and where that came from: default, file, environment, flag or cluster. Those of the
+     * plugins of this node and of the cluster are below <code>plugins</code>.
      * Permission: <code>CLUSTER_SETTING_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -116,7 +126,12 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of
+     * this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings
+     * of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this
+     * node or of the cluster; <code>null</code> removes the value. Every change creates a revision;
+     * with <code>If-Match</code> the change is refused with 412 when the settings are at another
+     * one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -127,7 +142,12 @@ public final class ClusterSettingsApi {
 
     /**
      * Change settings.
-     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this node or of the cluster; <code>null</code> removes the value. Every change creates a revision; with <code>If-Match</code> the change is refused with 412 when the settings are at another one.
+     * <p>Changes settings of the whole cluster, or with <code>updateLocalSettings=true</code> of
+     * this node only, all of them or none. Groups are merged; lists and maps are replaced. Settings
+     * of plugins are below <code>plugins</code> and the id of the plugin, which must be one of this
+     * node or of the cluster; <code>null</code> removes the value. Every change creates a revision;
+     * with <code>If-Match</code> the change is refused with 412 when the settings are at another
+     * one.
      * Permission: <code>CLUSTER_SETTING_UPDATE</code>.
      * @throws im.app.plugin.AppException if the server refuses the request
      */

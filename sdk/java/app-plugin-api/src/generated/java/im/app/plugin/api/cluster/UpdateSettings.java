@@ -31,7 +31,8 @@ public final class UpdateSettings implements JsonObject {
     }
 
     /**
-     * Revision to go back to; 0 is before the first change; the body is ignored. Example: <code>3</code>.
+     * Revision to go back to; 0 is before the first change; the body is ignored. Example:
+     * <code>3</code>.
      * @param revertTo the value
      * @return this
      */

@@ -23,7 +23,8 @@ public final class ConversationsApi {
 
     /**
      * Delete conversations.
-     * <p>Deletes the conversations that any of the parameters selects: up to when they have been read. Messages stay.
+     * <p>Deletes the conversations that any of the parameters selects: up to when they have been
+     * read. Messages stay.
      * Permission: <code>CONVERSATION_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -38,7 +39,8 @@ public final class ConversationsApi {
 
     /**
      * Query conversations.
-     * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
+     * <p>Returns the conversations that any of the parameters selects, each once, and none without
+     * parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -50,7 +52,8 @@ public final class ConversationsApi {
 
     /**
      * Query conversations.
-     * <p>Returns the conversations that any of the parameters selects, each once, and none without parameters.
+     * <p>Returns the conversations that any of the parameters selects, each once, and none without
+     * parameters.
      * Permission: <code>CONVERSATION_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -61,7 +64,9 @@ public final class ConversationsApi {
 
     /**
      * Update conversations.
-     * <p>Sets up to when conversations have been read, all of them or none; they need not exist. The date of a private conversation only moves on unless <code>app.service.conversation.read-receipt.allow-move-read-date-forward</code> is on.
+     * <p>Sets up to when conversations have been read, all of them or none; they need not exist.
+     * The date of a private conversation only moves on unless
+     * <code>app.service.conversation.read-receipt.allow-move-read-date-forward</code> is on.
      * Permission: <code>CONVERSATION_UPDATE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters

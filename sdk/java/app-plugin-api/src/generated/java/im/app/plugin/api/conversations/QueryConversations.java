@@ -23,7 +23,8 @@ public final class QueryConversations implements JsonObject {
     }
 
     /**
-     * Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+     * Private conversations, as privateConversationKeys[0].ownerId and
+     * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
      * @param privateConversationKeys the value
      * @return this
      */
@@ -33,7 +34,8 @@ public final class QueryConversations implements JsonObject {
     }
 
     /**
-     * Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+     * Private conversations, as privateConversationKeys[0].ownerId and
+     * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
      * @param privateConversationKeys the value
      * @return this
      */

@@ -23,7 +23,8 @@ public final class UpdateConversations implements JsonObject {
     }
 
     /**
-     * Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+     * Private conversations, as privateConversationKeys[0].ownerId and
+     * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
      * @param privateConversationKeys the value
      * @return this
      */
@@ -33,7 +34,8 @@ public final class UpdateConversations implements JsonObject {
     }
 
     /**
-     * Private conversations, as privateConversationKeys[0].ownerId and privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
+     * Private conversations, as privateConversationKeys[0].ownerId and
+     * privateConversationKeys[0].targetId, then privateConversationKeys[1] and so on.
      * @param privateConversationKeys the value
      * @return this
      */
@@ -43,7 +45,8 @@ public final class UpdateConversations implements JsonObject {
     }
 
     /**
-     * Members of groups, as groupConversationMemberKeys[0].groupId and groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on.
+     * Members of groups, as groupConversationMemberKeys[0].groupId and
+     * groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on.
      * @param groupConversationMemberKeys the value
      * @return this
      */
@@ -53,7 +56,8 @@ public final class UpdateConversations implements JsonObject {
     }
 
     /**
-     * Members of groups, as groupConversationMemberKeys[0].groupId and groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on.
+     * Members of groups, as groupConversationMemberKeys[0].groupId and
+     * groupConversationMemberKeys[0].memberId, then groupConversationMemberKeys[1] and so on.
      * @param groupConversationMemberKeys the value
      * @return this
      */

@@ -21,7 +21,8 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * Settings of events, such as app.SqlTransaction#threshold, and template, which is default or profile.
+     * Settings of events, such as app.SqlTransaction#threshold, and template, which is default or
+     * profile.
      * @param customSettings the value
      * @return this
      */
@@ -71,7 +72,8 @@ public final class FlightRecordingCreation implements JsonObject {
     }
 
     /**
-     * Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all recordings.
+     * Maximum size in bytes; beyond it the oldest chunks are dropped; 0 or absent: the limit of all
+     * recordings.
      * @param maxSizeBytes the value
      * @return this
      */

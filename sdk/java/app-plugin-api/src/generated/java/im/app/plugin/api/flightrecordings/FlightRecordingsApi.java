@@ -25,7 +25,10 @@ public final class FlightRecordingsApi {
 
     /**
      * Start a flight recording.
-     * <p>Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
+     * <p>Starts a recording of this process, at once or after a delay, and returns its id.
+     * Recordings that run at the same time share what is collected: what one of them wants, all of
+     * them get. Answers 409 when as many recordings run as may, or when their files have as many
+     * bytes as they may.
      * Permission: <code>FLIGHT_RECORDING_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -37,7 +40,10 @@ public final class FlightRecordingsApi {
 
     /**
      * Start a flight recording.
-     * <p>Starts a recording of this process, at once or after a delay, and returns its id. Recordings that run at the same time share what is collected: what one of them wants, all of them get. Answers 409 when as many recordings run as may, or when their files have as many bytes as they may.
+     * <p>Starts a recording of this process, at once or after a delay, and returns its id.
+     * Recordings that run at the same time share what is collected: what one of them wants, all of
+     * them get. Answers 409 when as many recordings run as may, or when their files have as many
+     * bytes as they may.
      * Permission: <code>FLIGHT_RECORDING_CREATE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -62,7 +68,8 @@ public final class FlightRecordingsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Closes recordings and removes them with their files.
      * Permission: <code>FLIGHT_RECORDING_DELETE</code>.
      * @return the response; null if it is empty
@@ -97,7 +104,9 @@ public final class FlightRecordingsApi {
 
     /**
      * Download a flight recording.
-     * <p>Sends a recording in the format of the JDK Flight Recorder, which <code>jfr</code> and JDK Mission Control read. That of a running recording ends now; with <code>close=true</code> it is closed first, and its file is kept until it is deleted.
+     * <p>Sends a recording in the format of the JDK Flight Recorder, which <code>jfr</code> and JDK
+     * Mission Control read. That of a running recording ends now; with <code>close=true</code> it
+     * is closed first, and its file is kept until it is deleted.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -108,7 +117,10 @@ public final class FlightRecordingsApi {
 
     /**
      * Download a profile of a flight recording.
-     * <p>Sends a profile in the format of pprof, which <code>go tool pprof</code> reads. <code>cpu</code>, <code>mutex</code> and <code>block</code> hold what happened during the recording; <code>heap</code> and <code>goroutine</code> are how things were at its end, or are now.
+     * <p>Sends a profile in the format of pprof, which <code>go tool pprof</code> reads.
+     * <code>cpu</code>, <code>mutex</code> and <code>block</code> hold what happened during the
+     * recording; <code>heap</code> and <code>goroutine</code> are how things were at its end, or
+     * are now.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -119,7 +131,9 @@ public final class FlightRecordingsApi {
 
     /**
      * Download the execution trace of a flight recording.
-     * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the last seconds of the recording, or those up to now. A recording has one if its <code>customSettings</code> have <code>go.ExecutionTrace#enabled</code>.
+     * <p>Sends the execution trace of the Go runtime, which <code>go tool trace</code> reads: the
+     * last seconds of the recording, or those up to now. A recording has one if its
+     * <code>customSettings</code> have <code>go.ExecutionTrace#enabled</code>.
      * Permission: <code>FLIGHT_RECORDING_QUERY</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -130,7 +144,9 @@ public final class FlightRecordingsApi {
 
     /**
      * Close flight recordings.
-     * <p>Closes running recordings. <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are kept: with 0 they are removed at once.
+     * <p>Closes running recordings.
+     * <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are
+     * kept: with 0 they are removed at once.
      * Permission: <code>FLIGHT_RECORDING_UPDATE</code>.
      * <p>An input that selects nothing is refused; {@link #updateAll()} is for all.
      * @param input the parameters
@@ -145,7 +161,9 @@ public final class FlightRecordingsApi {
 
     /**
      * The same as {@link #update}, for all instead of selected ones.
-     * <p>Closes running recordings. <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are kept: with 0 they are removed at once.
+     * <p>Closes running recordings.
+     * <code>app.flight-recorder.closed-recording-retention-period</code> says how long they are
+     * kept: with 0 they are removed at once.
      * Permission: <code>FLIGHT_RECORDING_UPDATE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param inviterId Id of the user who invites.
  * @param reason Reason in the response of the invitee.
  * @param responseDate When it was answered.
- * @param status Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+ * @param status Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED,
+ *     EXPIRED, CANCELED.
  */
 public record GroupInvitation(String content, Instant creationDate, @Nullable Instant expirationDate, long groupId, long id, long inviteeId, long inviterId, @Nullable String reason, @Nullable Instant responseDate, String status) {
 }

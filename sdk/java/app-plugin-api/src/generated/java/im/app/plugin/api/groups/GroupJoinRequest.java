@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param requesterId Id of the user who wants to join.
  * @param responderId Id of the user who answers.
  * @param responseDate When it was answered.
- * @param status Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+ * @param status Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED,
+ *     EXPIRED, CANCELED.
  */
 public record GroupJoinRequest(String content, Instant creationDate, @Nullable Instant expirationDate, long groupId, long id, @Nullable String reason, long requesterId, @Nullable Long responderId, @Nullable Instant responseDate, String status) {
 }

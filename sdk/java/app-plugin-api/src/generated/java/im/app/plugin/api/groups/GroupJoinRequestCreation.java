@@ -102,7 +102,8 @@ public final class GroupJoinRequestCreation implements JsonObject {
     }
 
     /**
-     * Status; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED,
+     * IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

@@ -82,7 +82,8 @@ public final class GroupJoinRequestUpdate implements JsonObject {
     }
 
     /**
-     * Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED,
+     * CANCELED.
      * @param status the value
      * @return this
      */

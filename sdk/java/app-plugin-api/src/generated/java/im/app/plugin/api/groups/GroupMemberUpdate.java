@@ -52,7 +52,8 @@ public final class GroupMemberUpdate implements JsonObject {
     }
 
     /**
-     * Role of the member; the owner cannot be changed here. One of OWNER, MANAGER, MEMBER, GUEST, ANONYMOUS_GUEST.
+     * Role of the member; the owner cannot be changed here. One of OWNER, MANAGER, MEMBER, GUEST,
+     * ANONYMOUS_GUEST.
      * @param role the value
      * @return this
      */

@@ -6,13 +6,19 @@ package im.app.plugin.api.groups;
 /**
  * In JSON the object GroupType.
  * @param enableReadReceipt Whether members see who has read messages.
- * @param groupInfoUpdateStrategy Who may change a group. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
+ * @param groupInfoUpdateStrategy Who may change a group. One of ALL, OWNER_MANAGER_MEMBER,
+ *     OWNER_MANAGER, OWNER.
  * @param groupSizeLimit Maximum number of members of a group.
  * @param guestSpeakable Whether users who are not members may send messages.
  * @param id Id; 0 is the default type.
- * @param invitationStrategy Who may invite users to a group and whether these must accept. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
- * @param joinStrategy How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST.
- * @param memberInfoUpdateStrategy Who may change the information about members of a group. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
+ * @param invitationStrategy Who may invite users to a group and whether these must accept. One of
+ *     ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL,
+ *     OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER,
+ *     OWNER_MANAGER, OWNER.
+ * @param joinStrategy How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION,
+ *     QUESTION, JOIN_REQUEST.
+ * @param memberInfoUpdateStrategy Who may change the information about members of a group. One of
+ *     ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER.
  * @param messageEditable Whether senders may change their messages.
  * @param name Name.
  * @param selfInfoUpdatable Whether members may change their own information in the group.

@@ -61,7 +61,9 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Who may invite users to a group and whether these must accept. One of ALL_REQUIRING_APPROVAL, OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL, OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
+     * Who may invite users to a group and whether these must accept. One of ALL_REQUIRING_APPROVAL,
+     * OWNER_MANAGER_MEMBER_REQUIRING_APPROVAL, OWNER_MANAGER_REQUIRING_APPROVAL,
+     * OWNER_REQUIRING_APPROVAL, ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
      * @param invitationStrategy the value
      * @return this
      */
@@ -71,7 +73,8 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION, JOIN_REQUEST. Must be set.
+     * How users can join a group themselves. One of MEMBERSHIP_REQUEST, INVITATION, QUESTION,
+     * JOIN_REQUEST. Must be set.
      * @param joinStrategy the value
      * @return this
      */
@@ -81,7 +84,8 @@ public final class GroupTypeCreation implements JsonObject {
     }
 
     /**
-     * Who may change the information about members of a group. One of ALL, OWNER_MANAGER_MEMBER, OWNER_MANAGER, OWNER. Must be set.
+     * Who may change the information about members of a group. One of ALL, OWNER_MANAGER_MEMBER,
+     * OWNER_MANAGER, OWNER. Must be set.
      * @param memberInfoUpdateStrategy the value
      * @return this
      */

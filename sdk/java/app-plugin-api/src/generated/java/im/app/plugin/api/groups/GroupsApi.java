@@ -26,7 +26,8 @@ public final class GroupsApi {
 
     /**
      * Create a group.
-     * <p>Creates a group. Its owner becomes the first member. The role of the creator decides which types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
+     * <p>Creates a group. Its owner becomes the first member. The role of the creator decides which
+     * types of groups, and how many, are allowed. Neither creator nor owner needs to exist.
      * Permission: <code>GROUP_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -38,7 +39,8 @@ public final class GroupsApi {
 
     /**
      * Delete groups.
-     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
+     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a
+     * deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
@@ -52,8 +54,10 @@ public final class GroupsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
-     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a
+     * deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -63,8 +67,10 @@ public final class GroupsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
-     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a deletion date. Invitations, join requests, questions, blocked users and messages stay.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * <p>Deletes groups with their members and conversations. Logically deleted groups stay with a
+     * deletion date. Invitations, join requests, questions, blocked users and messages stay.
      * Permission: <code>GROUP_DELETE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -76,7 +82,8 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name in the
+     * query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -88,7 +95,8 @@ public final class GroupsApi {
 
     /**
      * Query groups.
-     * <p>Returns groups in the order of their ids, or of the first date or else the name in the query, those that were logically deleted included.
+     * <p>Returns groups in the order of their ids, or of the first date or else the name in the
+     * query, those that were logically deleted included.
      * Permission: <code>GROUP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -99,7 +107,8 @@ public final class GroupsApi {
 
     /**
      * Count groups.
-     * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
+     * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it
+     * counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -111,7 +120,8 @@ public final class GroupsApi {
 
     /**
      * Count groups.
-     * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it counts the groups that exist. Counting for units needs both bounds of a range.
+     * <p>Counts groups in ranges of time, in all or for each unit of time. Without any range it
+     * counts the groups that exist. Counting for units needs both bounds of a range.
      * Permission: <code>GROUP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -122,7 +132,10 @@ public final class GroupsApi {
 
     /**
      * Query groups by page.
-     * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -134,7 +147,10 @@ public final class GroupsApi {
 
     /**
      * Query groups by page.
-     * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of groups and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -145,8 +161,11 @@ public final class GroupsApi {
 
     /**
      * Update groups.
-     * <p>Changes groups. A new owner becomes a member if necessary, and the previous owner becomes a plain member.
-     * With a successor the groups are handed over, and other fields mean nothing: the successor must be a member and be allowed by its role to own such a group. Groups that cannot be handed over count as matched, but not as modified.
+     * <p>Changes groups. A new owner becomes a member if necessary, and the previous owner becomes
+     * a plain member.
+     * With a successor the groups are handed over, and other fields mean nothing: the successor
+     * must be a member and be allowed by its role to own such a group. Groups that cannot be handed
+     * over count as matched, but not as modified.
      * Permission: <code>GROUP_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

@@ -76,7 +76,10 @@ public final class GroupsBlockedUsersApi {
 
     /**
      * Query blocked users of groups by page.
-     * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -88,7 +91,10 @@ public final class GroupsBlockedUsersApi {
 
     /**
      * Query blocked users of groups by page.
-     * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of blocked users and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_BLOCKLIST_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

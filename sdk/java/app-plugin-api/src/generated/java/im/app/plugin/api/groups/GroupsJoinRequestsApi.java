@@ -52,7 +52,8 @@ public final class GroupsJoinRequestsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes join requests.
      * Permission: <code>GROUP_JOIN_REQUEST_DELETE</code>.
      * @return the response; null if it is empty
@@ -64,7 +65,8 @@ public final class GroupsJoinRequestsApi {
 
     /**
      * Query requests to join groups.
-     * <p>Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
+     * <p>Returns join requests in the order of their ids, or of the first date in the query. A
+     * pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -76,7 +78,8 @@ public final class GroupsJoinRequestsApi {
 
     /**
      * Query requests to join groups.
-     * <p>Returns join requests in the order of their ids, or of the first date in the query. A pending request that is too old counts as expired.
+     * <p>Returns join requests in the order of their ids, or of the first date in the query. A
+     * pending request that is too old counts as expired.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -87,7 +90,10 @@ public final class GroupsJoinRequestsApi {
 
     /**
      * Query requests to join groups by page.
-     * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -99,7 +105,10 @@ public final class GroupsJoinRequestsApi {
 
     /**
      * Query requests to join groups by page.
-     * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of join requests and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_JOIN_REQUEST_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -110,7 +119,8 @@ public final class GroupsJoinRequestsApi {
 
     /**
      * Update requests to join groups.
-     * <p>Changes join requests. The response date changes only with the status: an answer has one, anything else has none. It adds no member to a group.
+     * <p>Changes join requests. The response date changes only with the status: an answer has one,
+     * anything else has none. It adds no member to a group.
      * Permission: <code>GROUP_JOIN_REQUEST_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

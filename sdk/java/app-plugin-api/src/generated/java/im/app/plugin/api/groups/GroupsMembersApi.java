@@ -26,7 +26,8 @@ public final class GroupsMembersApi {
 
     /**
      * Add a member to a group.
-     * <p>Adds a member to a group that exists and has fewer members than its type allows. A group has one owner; change the owner with <code>PUT /groups</code>.
+     * <p>Adds a member to a group that exists and has fewer members than its type allows. A group
+     * has one owner; change the owner with <code>PUT /groups</code>.
      * Permission: <code>GROUP_MEMBER_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -38,7 +39,9 @@ public final class GroupsMembersApi {
 
     /**
      * Remove members from groups.
-     * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
+     * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand
+     * the group over or delete it first. If the settings allow to name nobody, all members of all
+     * groups except the owners are removed.
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
@@ -52,8 +55,11 @@ public final class GroupsMembersApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
-     * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand the group over or delete it first. If the settings allow to name nobody, all members of all groups except the owners are removed.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * <p>Removes members, all of those named or none. The owner of a group cannot be removed: hand
+     * the group over or delete it first. If the settings allow to name nobody, all members of all
+     * groups except the owners are removed.
      * Permission: <code>GROUP_MEMBER_DELETE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -87,7 +93,10 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups by page.
-     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -99,7 +108,10 @@ public final class GroupsMembersApi {
 
     /**
      * Query members of groups by page.
-     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of members and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_MEMBER_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

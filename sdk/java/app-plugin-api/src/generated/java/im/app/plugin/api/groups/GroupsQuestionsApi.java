@@ -26,7 +26,8 @@ public final class GroupsQuestionsApi {
 
     /**
      * Create a question of a group.
-     * <p>Creates a question that a group asks of those who want to join. Any of the answers is right.
+     * <p>Creates a question that a group asks of those who want to join. Any of the answers is
+     * right.
      * Permission: <code>GROUP_QUESTION_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -52,7 +53,8 @@ public final class GroupsQuestionsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes questions.
      * Permission: <code>GROUP_QUESTION_DELETE</code>.
      * @return the response; null if it is empty
@@ -87,7 +89,10 @@ public final class GroupsQuestionsApi {
 
     /**
      * Query questions of groups by page.
-     * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -99,7 +104,10 @@ public final class GroupsQuestionsApi {
 
     /**
      * Query questions of groups by page.
-     * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of questions and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>GROUP_QUESTION_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

@@ -99,7 +99,8 @@ public final class GroupsTypesApi {
 
     /**
      * Update group types.
-     * <p>Changes types, the default type too. Groups with more members than a new limit keep them, but take no more.
+     * <p>Changes types, the default type too. Groups with more members than a new limit keep them,
+     * but take no more.
      * Permission: <code>GROUP_TYPE_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

@@ -104,7 +104,8 @@ public final class QueryGroupJoinRequestPage implements JsonObject {
     }
 
     /**
-     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED,
+     * CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -114,7 +115,8 @@ public final class QueryGroupJoinRequestPage implements JsonObject {
     }
 
     /**
-     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED,
+     * CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -164,7 +166,8 @@ public final class QueryGroupJoinRequestPage implements JsonObject {
     }
 
     /**
-     * Earliest expiration date; ignored if join requests do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Earliest expiration date; ignored if join requests do not expire. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateStart the value
      * @return this
      */
@@ -174,7 +177,8 @@ public final class QueryGroupJoinRequestPage implements JsonObject {
     }
 
     /**
-     * Date before which they expire; ignored if join requests do not expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which they expire; ignored if join requests do not expire. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateEnd the value
      * @return this
      */
@@ -204,7 +208,8 @@ public final class QueryGroupJoinRequestPage implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -44,7 +44,8 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
-     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: <code>che</code>.
+     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case,
+     * in upper case, or with each word capitalised. Example: <code>che</code>.
      * @param name the value
      * @return this
      */
@@ -154,7 +155,8 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
-     * Creation date before which they were created. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Creation date before which they were created. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param creationDateEnd the value
      * @return this
      */
@@ -174,7 +176,8 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
-     * Deletion date before which they were deleted. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Deletion date before which they were deleted. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param deletionDateEnd the value
      * @return this
      */
@@ -194,7 +197,8 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
-     * Date before which they were changed last. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which they were changed last. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param lastUpdatedDateEnd the value
      * @return this
      */
@@ -244,7 +248,8 @@ public final class QueryGroupPage implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -32,7 +32,8 @@ public final class QueryGroupStatistics implements JsonObject {
     }
 
     /**
-     * Date before which the groups were created. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which the groups were created. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param createdEndDate the value
      * @return this
      */
@@ -52,7 +53,8 @@ public final class QueryGroupStatistics implements JsonObject {
     }
 
     /**
-     * Date before which the groups were deleted. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which the groups were deleted. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param deletedEndDate the value
      * @return this
      */
@@ -72,7 +74,8 @@ public final class QueryGroupStatistics implements JsonObject {
     }
 
     /**
-     * Date before which messages were delivered. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Date before which messages were delivered. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentMessageEndDate the value
      * @return this
      */
@@ -82,7 +85,8 @@ public final class QueryGroupStatistics implements JsonObject {
     }
 
     /**
-     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY, MONTH, NOOP.
+     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY,
+     * MONTH, NOOP.
      * @param divideBy the value
      * @return this
      */

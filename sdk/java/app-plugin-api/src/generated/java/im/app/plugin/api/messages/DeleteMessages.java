@@ -43,7 +43,8 @@ public final class DeleteMessages implements JsonObject {
     }
 
     /**
-     * Whether the messages only get a deletion date; absent: app.service.message.delete-message-logically-by-default.
+     * Whether the messages only get a deletion date; absent:
+     * app.service.message.delete-message-logically-by-default.
      * @param deleteLogically the value
      * @return this
      */

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * In JSON the object MessageCounts.
  * @param sentMessages How many messages were sent in the range.
- * @param sentMessagesOnAverage How many messages each sender sent in the range on average, rounded down.
+ * @param sentMessagesOnAverage How many messages each sender sent in the range on average, rounded
+ *     down.
  * @param sentMessagesOnAverageRecords The same for each unit of time.
  * @param sentMessagesRecords The same for each unit of time.
  */

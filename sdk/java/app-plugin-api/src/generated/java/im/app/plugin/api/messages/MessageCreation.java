@@ -53,7 +53,8 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * Whether it is a message of the server, for which no permission of the users is needed. Must be set.
+     * Whether it is a message of the server, for which no permission of the users is needed. Must
+     * be set.
      * @param isSystemMessage the value
      * @return this
      */
@@ -73,7 +74,8 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * What applications attach to the message, in Base64. How big it may be is set by app.service.message.max-records-size-bytes.
+     * What applications attach to the message, in Base64. How big it may be is set by
+     * app.service.message.max-records-size-bytes.
      * @param records the value
      * @return this
      */
@@ -83,7 +85,8 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * What applications attach to the message, in Base64. How big it may be is set by app.service.message.max-records-size-bytes.
+     * What applications attach to the message, in Base64. How big it may be is set by
+     * app.service.message.max-records-size-bytes.
      * @param records the value
      * @return this
      */
@@ -103,7 +106,8 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * Device that the message comes from; if it is given, the other devices of the sender get the message too. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+     * Device that the message comes from; if it is given, the other devices of the sender get the
+     * message too. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
      * @param senderDeviceType the value
      * @return this
      */
@@ -143,7 +147,8 @@ public final class MessageCreation implements JsonObject {
     }
 
     /**
-     * Text. How long it may be is set by app.service.message.max-text-limit, in UTF-16 units. Text and records must not both be empty.
+     * Text. How long it may be is set by app.service.message.max-text-limit, in UTF-16 units. Text
+     * and records must not both be empty.
      * @param text the value
      * @return this
      */

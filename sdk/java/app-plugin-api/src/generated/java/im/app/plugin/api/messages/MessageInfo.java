@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * In JSON the object Message.
  * @param burnAfter Number of seconds after which readers should delete the message.
- * @param conversationId Id of the conversation, if app.service.message.use-conversation-id is on: the id of the group as 8 bytes, the least significant first, or the ids of both users as 8 bytes each, the most significant first, the smaller id first.
+ * @param conversationId Id of the conversation, if app.service.message.use-conversation-id is on:
+ *     the id of the group as 8 bytes, the least significant first, or the ids of both users as 8
+ *     bytes each, the most significant first, the smaller id first.
  * @param deletionDate When the message was deleted logically.
  * @param deliveryDate When the message was sent.
  * @param id Id.

@@ -74,7 +74,8 @@ public final class MessageUpdate implements JsonObject {
     }
 
     /**
-     * Device from which the messages are recalled; if it is given, the other devices of whoever recalls are told too. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+     * Device from which the messages are recalled; if it is given, the other devices of whoever
+     * recalls are told too. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
      * @param senderDeviceType the value
      * @return this
      */

@@ -26,7 +26,9 @@ public final class MessagesApi {
 
     /**
      * Send a message.
-     * <p>Sends a message in the name of a user, who must be allowed to send it, or of the server. What is stored of it is set below <code>app.service.message</code>; recipients who are online get all of it unless <code>send</code> is false.
+     * <p>Sends a message in the name of a user, who must be allowed to send it, or of the server.
+     * What is stored of it is set below <code>app.service.message</code>; recipients who are online
+     * get all of it unless <code>send</code> is false.
      * Permission: <code>MESSAGE_CREATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -52,7 +54,9 @@ public final class MessagesApi {
 
     /**
      * Query messages.
-     * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
+     * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and
+     * recalled ones included. If messages have conversation ids, a query for private messages by
+     * both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -64,7 +68,9 @@ public final class MessagesApi {
 
     /**
      * Query messages.
-     * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and recalled ones included. If messages have conversation ids, a query for private messages by both senders and targets returns both directions.
+     * <p>Returns messages in the order that <code>ascending</code> says, logically deleted and
+     * recalled ones included. If messages have conversation ids, a query for private messages by
+     * both senders and targets returns both directions.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -75,7 +81,9 @@ public final class MessagesApi {
 
     /**
      * Count messages.
-     * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
+     * <p>Counts messages by delivery date. A number is given for each range of which a bound is
+     * given, and the number of sent messages if none is. With <code>divideBy</code> a list is given
+     * for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -87,7 +95,9 @@ public final class MessagesApi {
 
     /**
      * Count messages.
-     * <p>Counts messages by delivery date. A number is given for each range of which a bound is given, and the number of sent messages if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
+     * <p>Counts messages by delivery date. A number is given for each range of which a bound is
+     * given, and the number of sent messages if none is. With <code>divideBy</code> a list is given
+     * for each range of which both bounds are given: one number for each unit of time.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -98,7 +108,10 @@ public final class MessagesApi {
 
     /**
      * Query messages by page.
-     * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -110,7 +123,10 @@ public final class MessagesApi {
 
     /**
      * Query messages by page.
-     * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of messages and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>MESSAGE_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -121,7 +137,9 @@ public final class MessagesApi {
 
     /**
      * Update messages.
-     * <p>Changes messages. Absent fields are not changed. For each message that is recalled, a system message goes to its target: its records are the byte 1 and the id of the recalled message as 8 bytes, the most significant first.
+     * <p>Changes messages. Absent fields are not changed. For each message that is recalled, a
+     * system message goes to its target: its records are the byte 1 and the id of the recalled
+     * message as 8 bytes, the most significant first.
      * Permission: <code>MESSAGE_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

@@ -22,7 +22,8 @@ public final class QueryMessageCounts implements JsonObject {
     }
 
     /**
-     * Count messages sent at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count messages sent at this date or later. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentStartDate the value
      * @return this
      */
@@ -42,7 +43,8 @@ public final class QueryMessageCounts implements JsonObject {
     }
 
     /**
-     * Average over messages sent at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Average over messages sent at this date or later. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentOnAverageStartDate the value
      * @return this
      */
@@ -52,7 +54,8 @@ public final class QueryMessageCounts implements JsonObject {
     }
 
     /**
-     * Average over messages sent before this date. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Average over messages sent before this date. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentOnAverageEndDate the value
      * @return this
      */
@@ -122,7 +125,8 @@ public final class QueryMessageCounts implements JsonObject {
     }
 
     /**
-     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY, MONTH, NOOP.
+     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY,
+     * MONTH, NOOP.
      * @param divideBy the value
      * @return this
      */

@@ -164,7 +164,8 @@ public final class QueryMessages implements JsonObject {
     }
 
     /**
-     * Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of the first date in the query, or, if the query contains only kinds, of the delivery dates.
+     * Whether the oldest messages come first, or the newest; absent: in the order of the ids, or of
+     * the first date in the query, or, if the query contains only kinds, of the delivery dates.
      * @param ascending the value
      * @return this
      */
@@ -174,7 +175,8 @@ public final class QueryMessages implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -22,7 +22,8 @@ public final class MetricsApi {
 
     /**
      * Query metrics.
-     * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
+     * <p>Returns metrics with their current values. A meter is returned if it carries all of the
+     * given tags.
      * Permission: none, but the credentials of an administrator.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -34,7 +35,8 @@ public final class MetricsApi {
 
     /**
      * Query metrics.
-     * <p>Returns metrics with their current values. A meter is returned if it carries all of the given tags.
+     * <p>Returns metrics with their current values. A meter is returned if it carries all of the
+     * given tags.
      * Permission: none, but the credentials of an administrator.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

@@ -23,7 +23,8 @@ public final class QueryMetricsForPrometheus implements JsonObject {
     }
 
     /**
-     * Names as they stand in the text, such as system_cpu_usage; absent: all. Example: <code>system_cpu_usage</code>.
+     * Names as they stand in the text, such as system_cpu_usage; absent: all. Example:
+     * <code>system_cpu_usage</code>.
      * @param names the value
      * @return this
      */
@@ -33,7 +34,8 @@ public final class QueryMetricsForPrometheus implements JsonObject {
     }
 
     /**
-     * Names as they stand in the text, such as system_cpu_usage; absent: all. Example: <code>system_cpu_usage</code>.
+     * Names as they stand in the text, such as system_cpu_usage; absent: all. Example:
+     * <code>system_cpu_usage</code>.
      * @param names the value
      * @return this
      */

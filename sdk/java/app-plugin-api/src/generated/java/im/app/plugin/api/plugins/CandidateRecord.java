@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param number Number of the version.
  * @param reason Why it cannot run; missing if it can.
  * @param shadow Results of the copies of calls, with SHADOW; missing otherwise.
- * @param state State of the candidate. If it is FAILED, it cannot run, and its users get the active version. One of LOADED, STARTED, PAUSED, STOPPED, FAILED.
+ * @param state State of the candidate. If it is FAILED, it cannot run, and its users get the active
+ *     version. One of LOADED, STARTED, PAUSED, STOPPED, FAILED.
  * @param usage Figures since it runs on the node.
  * @param version Version in its descriptor.
  */

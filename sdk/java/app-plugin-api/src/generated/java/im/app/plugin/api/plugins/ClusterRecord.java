@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param nodes State on each node that the plugin supports.
  * @param number Number of the active version.
  * @param revision Revision of the plugin, for If-Match; it increases with every change.
- * @param rollout Another version that some nodes run instead of the active one, or next to it; missing if there is none.
+ * @param rollout Another version that some nodes run instead of the active one, or next to it;
+ *     missing if there is none.
  * @param status Requested state on all nodes. One of LOADED, STARTED, PAUSED, STOPPED.
  * @param version Version in its descriptor.
  */

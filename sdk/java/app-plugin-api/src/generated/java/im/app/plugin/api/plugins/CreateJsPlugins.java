@@ -21,7 +21,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether to keep the plugins in the folder of plugins, so that they are there after the next start.
+     * Whether to keep the plugins in the folder of plugins, so that they are there after the next
+     * start.
      * @param save the value
      * @return this
      */
@@ -31,7 +32,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether to load and check only: the response describes each plugin and its problems, and nothing is stored.
+     * Whether to load and check only: the response describes each plugin and its problems, and
+     * nothing is stored.
      * @param dryRun the value
      * @return this
      */
@@ -41,7 +43,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether a plugin may take the place of one with the same id. It gets its state, and no call is lost.
+     * Whether a plugin may take the place of one with the same id. It gets its state, and no call
+     * is lost.
      * @param replace the value
      * @return this
      */
@@ -51,7 +54,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether to grant the plugins what their descriptors ask for, which a dry run shows, in addition to what is granted already. Permissions that the requester lacks cannot be granted.
+     * Whether to grant the plugins what their descriptors ask for, which a dry run shows, in
+     * addition to what is granted already. Permissions that the requester lacks cannot be granted.
      * @param grant the value
      * @return this
      */
@@ -61,7 +65,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes that they are made for load them, now and when they start. One of NODE, CLUSTER.
+     * NODE adds the plugins to this node alone. CLUSTER keeps them in the database, and all nodes
+     * that they are made for load them, now and when they start. One of NODE, CLUSTER.
      * @param scope the value
      * @return this
      */
@@ -71,7 +76,8 @@ public final class CreateJsPlugins implements JsonObject {
     }
 
     /**
-     * Whether the version of a plugin of the cluster becomes the active one. Without that it is only kept, for POST /plugins/rollouts or PUT /plugins/versions.
+     * Whether the version of a plugin of the cluster becomes the active one. Without that it is
+     * only kept, for POST /plugins/rollouts or PUT /plugins/versions.
      * @param activate the value
      * @return this
      */

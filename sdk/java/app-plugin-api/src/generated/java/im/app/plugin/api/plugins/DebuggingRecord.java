@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * In JSON the object DebuggingRecord.
  * @param address Address for debuggers, on the machine of this node.
- * @param configured Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls wait for a debugger, and debugging cannot be disabled.
+ * @param configured Whether debugging is enabled by app.plugin.js.debug.enabled. Then its calls
+ *     wait for a debugger, and debugging cannot be disabled.
  * @param enabled Whether debuggers can attach to it.
  * @param link Link for the address bar of Chrome on that machine.
  * @param pluginId Id of the plugin.

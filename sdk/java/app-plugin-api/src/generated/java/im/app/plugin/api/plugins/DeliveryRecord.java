@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param lastError Why the last call failed.
  * @param lost Number of events that were deleted before they were delivered (app.plugin.events).
  * @param nextDate When a failed call is retried.
- * @param nodeId The node that delivers events to it; missing if there is none yet. The following fields are complete on that node only.
+ * @param nodeId The node that delivers events to it; missing if there is none yet. The following
+ *     fields are complete on that node only.
  * @param position Id of the last delivered event.
  * @param waiting Upper bound of the number of waiting events at the last check.
  */

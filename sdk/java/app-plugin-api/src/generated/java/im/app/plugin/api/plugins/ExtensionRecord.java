@@ -9,19 +9,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * In JSON the object ExtensionRecord.
  * @param calls How often it was called.
- * @param delivery State of the at-least-once delivery of events (DomainEventConsumer); missing if it receives none, or does not run on this node.
+ * @param delivery State of the at-least-once delivery of events (DomainEventConsumer); missing if
+ *     it receives none, or does not run on this node.
  * @param endpoints Operations of the admin interface that it serves while it is started.
  * @param errors How many calls failed.
  * @param extensionClass Name of its class.
  * @param extensionPointClasses Names of the extension points that it implements.
  * @param functions Functions that the server calls. Only with ids, like the following fields.
  * @param lastError The last failure.
- * @param quarantine Why it cannot run although it should: operations that its extension points could refuse are refused meanwhile. Missing if it can run, or should not.
+ * @param quarantine Why it cannot run although it should: operations that its extension points
+ *     could refuse are refused meanwhile. Missing if it can run, or should not.
  * @param queueLength How many calls are running or waiting.
  * @param running Whether it is started, not paused, and can run.
  * @param schedules Schedules of the extension on this node.
  * @param started Whether it was started and not stopped.
- * @param state State. WAITING means loaded, but without the requested grants. One of LOADED, WAITING, STARTED, PAUSED, STOPPED.
+ * @param state State. WAITING means loaded, but without the requested grants. One of LOADED,
+ *     WAITING, STARTED, PAUSED, STOPPED.
  * @param timeouts How many calls took too long.
  */
 public record ExtensionRecord(long calls, @Nullable DeliveryRecord delivery, List<EndpointRecord> endpoints, long errors, String extensionClass, List<String> extensionPointClasses, List<String> functions, @Nullable FailureRecord lastError, @Nullable String quarantine, @Nullable Integer queueLength, boolean running, List<ScheduleRecord> schedules, boolean started, String state, @Nullable Long timeouts) {

@@ -7,7 +7,8 @@ import java.util.List;
 
 /**
  * In JSON the object GrantsRecord.
- * @param hosts Hosts that a script connects to: names, addresses, *.name for all hosts below a name or * for all, with or without a port.
+ * @param hosts Hosts that a script connects to: names, addresses, *.name for all hosts below a name
+ *     or * for all, with or without a port.
  * @param java Whether a script uses classes of Java.
  * @param permissions Permissions of the admin interface.
  */

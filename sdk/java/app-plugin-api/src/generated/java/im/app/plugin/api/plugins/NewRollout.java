@@ -23,7 +23,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Largest share of copies of calls that end otherwise than on the active version, in percent; for shadows. Not evaluated if missing.
+     * Largest share of copies of calls that end otherwise than on the active version, in percent;
+     * for shadows. Not evaluated if missing.
      * @param maxDifferencePercentage the value
      * @return this
      */
@@ -33,7 +34,9 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is the maximum excess over the share of the active version, in percentage points. The default is 5.
+     * Largest share of failed calls on a node, in percent. In rollouts by users and shadows it is
+     * the maximum excess over the share of the active version, in percentage points. The default is
+     * 5.
      * @param maxErrorPercentage the value
      * @return this
      */
@@ -43,7 +46,9 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; for rollouts by users and shadows. One millisecond more is always allowed. 0, the default, does not judge it.
+     * Largest p99 of the duration of calls on a node, in percent of the p99 of the active version;
+     * for rollouts by users and shadows. One millisecond more is always allowed. 0, the default,
+     * does not judge it.
      * @param maxLatencyPercentage the value
      * @return this
      */
@@ -53,7 +58,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; for rollouts by users and shadows. Not evaluated if missing.
+     * Maximum excess of the share of refused calls on a node over that of the active version, in
+     * percentage points; for rollouts by users and shadows. Not evaluated if missing.
      * @param maxRefusalPercentage the value
      * @return this
      */
@@ -63,7 +69,9 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Number of calls from which the version is judged; the default is 20. A node judges those that it had itself, and the leader of the cluster those of all nodes together. With fewer calls nothing is promoted, or rolled back because of them.
+     * Number of calls from which the version is judged; the default is 20. A node judges those that
+     * it had itself, and the leader of the cluster those of all nodes together. With fewer calls
+     * nothing is promoted, or rolled back because of them.
      * @param minCalls the value
      * @return this
      */
@@ -73,7 +81,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow.
+     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or
+     * shadow.
      * @param nodeIds the value
      * @return this
      */
@@ -83,7 +92,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or shadow.
+     * Nodes that shall run it; without them all nodes do, which needs percentage, userIds or
+     * shadow.
      * @param nodeIds the value
      * @return this
      */
@@ -103,7 +113,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Percentage of users who get it, by a hash of their ids. A larger percentage includes the users of a smaller one.
+     * Percentage of users who get it, by a hash of their ids. A larger percentage includes the
+     * users of a smaller one.
      * @param percentage the value
      * @return this
      */
@@ -123,7 +134,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Seconds without too many failures after which the version becomes the active one; 0, the default, leaves that to an administrator.
+     * Seconds without too many failures after which the version becomes the active one; 0, the
+     * default, leaves that to an administrator.
      * @param promoteAfterSeconds the value
      * @return this
      */
@@ -133,7 +145,9 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Whether the version only gets copies of calls, after the active version has answered them, and its answers are thrown away. percentage and userIds are the users whose calls are copied; without both, all calls are, also those that concern no user.
+     * Whether the version only gets copies of calls, after the active version has answered them,
+     * and its answers are thrown away. percentage and userIds are the users whose calls are copied;
+     * without both, all calls are, also those that concern no user.
      * @param shadow the value
      * @return this
      */
@@ -143,7 +157,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each.
+     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100
+     * percent. Each is watched from its own begin, and each condition holds in each.
      * @param steps the value
      * @return this
      */
@@ -153,7 +168,8 @@ public final class NewRollout implements JsonObject {
     }
 
     /**
-     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100 percent. Each is watched from its own begin, and each condition holds in each.
+     * Several steps instead of percentage and promoteAfterSeconds, for example 1, 10 and 100
+     * percent. Each is watched from its own begin, and each condition holds in each.
      * @param steps the value
      * @return this
      */

@@ -21,7 +21,8 @@ public final class NewRolloutStep implements JsonObject {
     }
 
     /**
-     * Seconds without too many failures after which the next step begins; after the last step the version is promoted. 0 if an administrator decides.
+     * Seconds without too many failures after which the next step begins; after the last step the
+     * version is promoted. 0 if an administrator decides.
      * @param afterSeconds the value
      * @return this
      */
@@ -31,7 +32,8 @@ public final class NewRolloutStep implements JsonObject {
     }
 
     /**
-     * Percentage of users who get the version in this step. It must be larger than that of the step before. Must be set.
+     * Percentage of users who get the version in this step. It must be larger than that of the step
+     * before. Must be set.
      * @param percentage the value
      * @return this
      */

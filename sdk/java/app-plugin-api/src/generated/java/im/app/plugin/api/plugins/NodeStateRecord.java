@@ -7,12 +7,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object NodeStateRecord.
- * @param candidate Version that the node runs next to it, for some users or as a shadow; missing if there is none.
+ * @param candidate Version that the node runs next to it, for some users or as a shadow; missing if
+ *     there is none.
  * @param digest SHA-256 digest of its file.
  * @param nodeId Id of the node.
  * @param number Number of the version that the node runs; missing if it runs none of the cluster.
  * @param reason Why the node could not load or start the active version; missing if it could.
- * @param state State: that of its extensions; LOADING if the node has not finished; FAILED if it could not load or start the active version; WAITING if that waits for grants; CONFLICT if it has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the cluster; UNKNOWN if it did not answer. One of LOADED, STARTED, PAUSED, STOPPED, LOADING, FAILED, WAITING, CONFLICT, DISABLED, UNKNOWN.
+ * @param state State: that of its extensions; LOADING if the node has not finished; FAILED if it
+ *     could not load or start the active version; WAITING if that waits for grants; CONFLICT if it
+ *     has a plugin of its own with the id, which counts; DISABLED if it loads no plugins of the
+ *     cluster; UNKNOWN if it did not answer. One of LOADED, STARTED, PAUSED, STOPPED, LOADING,
+ *     FAILED, WAITING, CONFLICT, DISABLED, UNKNOWN.
  * @param version Version that this one states.
  */
 public record NodeStateRecord(@Nullable CandidateRecord candidate, @Nullable String digest, String nodeId, @Nullable Long number, @Nullable String reason, String state, @Nullable String version) {

@@ -14,8 +14,10 @@ import org.jspecify.annotations.Nullable;
  * @param fileName Name of the file as it was given.
  * @param id Id of the plugin, if it is one.
  * @param license License that the plugin states.
- * @param missingGrants Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing if there are none.
- * @param nodes Progress of the nodes. This node has finished; others may still be loading the plugin.
+ * @param missingGrants Requested grants that are missing (app.plugin.grants.mode=EXPLICIT); missing
+ *     if there are none.
+ * @param nodes Progress of the nodes. This node has finished; others may still be loading the
+ *     plugin.
  * @param number Number of the version.
  * @param problem Why it was not accepted; it is missing if it was.
  * @param provider Provider that the plugin states.
@@ -23,8 +25,11 @@ import org.jspecify.annotations.Nullable;
  * @param requestedGrants What its descriptor asks for; missing if that is nothing.
  * @param savedAs Name of its file in the folder of plugins.
  * @param version Version that the plugin states.
- * @param waits Whether it waits for grants: it replaces the version that runs on this node as soon as all plugins of the request have the requested grants. Nothing is saved before, and a restart discards it.
- * @param warnings What its author should know though it can be loaded, as an extension point that it names and has no function of.
+ * @param waits Whether it waits for grants: it replaces the version that runs on this node as soon
+ *     as all plugins of the request have the requested grants. Nothing is saved before, and a
+ *     restart discards it.
+ * @param warnings What its author should know though it can be loaded, as an extension point that
+ *     it names and has no function of.
  */
 public record PluginOutcome(@Nullable String description, @Nullable String digest, List<ExtensionOutcome> extensions, @Nullable String fileName, @Nullable String id, @Nullable String license, @Nullable GrantsRecord missingGrants, List<NodeStateRecord> nodes, @Nullable Long number, @Nullable PluginProblem problem, @Nullable String provider, @Nullable Boolean replaced, @Nullable GrantsRecord requestedGrants, @Nullable String savedAs, @Nullable String version, @Nullable Boolean waits, List<String> warnings) {
     /** Lists and maps that are null are empty. */

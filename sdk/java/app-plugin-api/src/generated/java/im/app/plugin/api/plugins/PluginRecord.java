@@ -10,21 +10,27 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object PluginRecord.
- * @param allocated Bytes that it was given since it was loaded, whatever became of them, if that is known.
- * @param cluster What the cluster knows of the plugin with the id. A plugin of this node alone has it if it keeps one of the cluster out.
- * @param cpuMillis Milliseconds for which it used a processor since it was loaded. Of a Java plugin that shares its JVM it is an estimate.
+ * @param allocated Bytes that it was given since it was loaded, whatever became of them, if that is
+ *     known.
+ * @param cluster What the cluster knows of the plugin with the id. A plugin of this node alone has
+ *     it if it keeps one of the cluster out.
+ * @param cpuMillis Milliseconds for which it used a processor since it was loaded. Of a Java plugin
+ *     that shares its JVM it is an estimate.
  * @param description Description of the plugin.
  * @param digest SHA-256 digest of its file; missing if it is not loaded on this node.
- * @param excess Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it exceeds none.
+ * @param excess Limit of app.plugin.limits that it exceeds, and the measure taken; missing if it
+ *     exceeds none.
  * @param extensions Extensions.
  * @param fileName Name of the file in the folder of plugins, if it is in one.
- * @param granted Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is not loaded on this node.
+ * @param granted Its grants; missing if it may do everything (app.plugin.grants.mode=OPEN), or is
+ *     not loaded on this node.
  * @param id Id of the plugin; of a rejected file its name.
  * @param language Language. Only with ids, like the following fields. One of JAVA, JAVA_SCRIPT.
  * @param license License that the plugin states.
  * @param loadedDate When it was loaded.
  * @param memory Bytes that it holds, if that is known.
- * @param missingGrants What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it waits for them, and is then started if it should be. Missing if it waits for none.
+ * @param missingGrants What it asks for and was not granted (app.plugin.grants.mode=EXPLICIT); it
+ *     waits for them, and is then started if it should be. Missing if it waits for none.
  * @param processId Id of the process that runs it, as that of members (/cluster/members).
  * @param provider Provider that the plugin states.
  * @param rejected Why the file could not be loaded; only of rejected files.
@@ -33,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  * @param scope Whether it is a plugin of this node alone or of the cluster. One of NODE, CLUSTER.
  * @param settingsSchema JSON Schema of its settings (/cluster/settings), if it has some.
  * @param version Version that the plugin states.
- * @param waitingVersion New version, uploaded to this node or put into its folder, that replaces this one as soon as it has the requested grants.
+ * @param waitingVersion New version, uploaded to this node or put into its folder, that replaces
+ *     this one as soon as it has the requested grants.
  */
 public record PluginRecord(@Nullable Long allocated, @Nullable ClusterRecord cluster, @Nullable Long cpuMillis, @Nullable String description, @Nullable String digest, @Nullable String excess, List<ExtensionRecord> extensions, @Nullable String fileName, @Nullable GrantsRecord granted, String id, @Nullable String language, @Nullable String license, @Nullable Instant loadedDate, @Nullable Long memory, @Nullable GrantsRecord missingGrants, @Nullable String processId, @Nullable String provider, @Nullable RejectionRecord rejected, @Nullable Integer renewals, @Nullable GrantsRecord requestedGrants, @Nullable String scope, Map<String, @Nullable Object> settingsSchema, @Nullable String version, @Nullable WaitingRecord waitingVersion) {
     /** Lists and maps that are null are empty. */

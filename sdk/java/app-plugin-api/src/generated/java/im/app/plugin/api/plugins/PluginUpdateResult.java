@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * In JSON the object PluginUpdateResult.
  * @param failures What failed.
- * @param matchedCount How many of the plugins are known; one that already is in the wanted state counts.
+ * @param matchedCount How many of the plugins are known; one that already is in the wanted state
+ *     counts.
  * @param modifiedCount How many of them changed.
  */
 public record PluginUpdateResult(List<UpdateFailure> failures, long matchedCount, long modifiedCount) {

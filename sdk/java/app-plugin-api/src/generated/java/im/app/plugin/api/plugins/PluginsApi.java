@@ -24,7 +24,10 @@ public final class PluginsApi {
 
     /**
      * Add JavaScript plugins.
-     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that runs in the server. Loads plugins into this node, or with <code>scope=CLUSTER</code> into all nodes that they are made for. They are not started by that. All scripts are added or none: if one is not accepted, the answer is an error that names the problem of each.
+     * <p>The permission <code>PLUGIN_CREATE</code> means control of the host: a plugin is code that
+     * runs in the server. Loads plugins into this node, or with <code>scope=CLUSTER</code> into all
+     * nodes that they are made for. They are not started by that. All scripts are added or none: if
+     * one is not accepted, the answer is an error that names the problem of each.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -36,7 +39,21 @@ public final class PluginsApi {
 
     /**
      * Try a version of a plugin of the cluster on some nodes, for some users or on copies of calls.
-     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not active beside the active one, the candidate: calls that concern one of these users go to the candidate, all others, endpoints, schedules and events stay with the active version. With <code>shadow</code>, nodes run it next to the active one on copies of calls: the active version answers all of them, and the candidate receives each afterwards, without delaying the call; its answers are compared and thrown away. Its <code>fetch</code> requests are sent; writes through the server (<code>app.api</code>, <code>app.storage</code>, <code>app.notify</code>) are refused. Otherwise the named nodes run it instead of the active one, in the state of the plugin. No call is lost or made twice by that. Each node watches the version: if it cannot load or start the version, or too many calls of it fail, the node rolls back for all of them within a few seconds. The leader of the cluster does so if too many of the calls on all nodes together fail. After <code>promoteAfterSeconds</code> without that, and if all nodes that should run the version do and answer, the version becomes the active one; with <code>steps</code> it gets to more users step by step before. While a rollout is under way no other version can be activated.
+     * <p>With <code>percentage</code> or <code>userIds</code>, nodes run a version that is not
+     * active beside the active one, the candidate: calls that concern one of these users go to the
+     * candidate, all others, endpoints, schedules and events stay with the active version. With
+     * <code>shadow</code>, nodes run it next to the active one on copies of calls: the active
+     * version answers all of them, and the candidate receives each afterwards, without delaying the
+     * call; its answers are compared and thrown away. Its <code>fetch</code> requests are sent;
+     * writes through the server (<code>app.api</code>, <code>app.storage</code>,
+     * <code>app.notify</code>) are refused. Otherwise the named nodes run it instead of the active
+     * one, in the state of the plugin. No call is lost or made twice by that. Each node watches the
+     * version: if it cannot load or start the version, or too many calls of it fail, the node rolls
+     * back for all of them within a few seconds. The leader of the cluster does so if too many of
+     * the calls on all nodes together fail. After <code>promoteAfterSeconds</code> without that,
+     * and if all nodes that should run the version do and answer, the version becomes the active
+     * one; with <code>steps</code> it gets to more users step by step before. While a rollout is
+     * under way no other version can be activated.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -48,7 +65,9 @@ public final class PluginsApi {
 
     /**
      * Remove plugins.
-     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay, unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of its versions.
+     * <p>Stops plugins of this node and forgets them. Unknown ids are skipped. The files stay,
+     * unless they shall be deleted. A plugin of the cluster is removed from all nodes, with all of
+     * its versions.
      * Permission: <code>PLUGIN_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -77,7 +96,10 @@ public final class PluginsApi {
 
     /**
      * List plugins.
-     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the
+     * state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of
+     * each. With <code>includeRejected=true</code> files that could not be loaded are listed as
+     * well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -89,7 +111,10 @@ public final class PluginsApi {
 
     /**
      * List plugins.
-     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of each. With <code>includeRejected=true</code> files that could not be loaded are listed as well, each with the name of the file as its id and the reason.
+     * <p>Lists the plugins of this node and their extensions, and those of the cluster with the
+     * state on each node. Unknown ids are skipped. With <code>ids</code> the answer tells more of
+     * each. With <code>includeRejected=true</code> files that could not be loaded are listed as
+     * well, each with the name of the file as its id and the reason.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -100,7 +125,8 @@ public final class PluginsApi {
 
     /**
      * List plugins that can be debugged.
-     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown ids and other plugins are skipped.
+     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown
+     * ids and other plugins are skipped.
      * Permission: <code>PLUGIN_DEBUG</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -112,7 +138,8 @@ public final class PluginsApi {
 
     /**
      * List plugins that can be debugged.
-     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown ids and other plugins are skipped.
+     * <p>Lists the JavaScript plugins of this node that debuggers can attach to, and where. Unknown
+     * ids and other plugins are skipped.
      * Permission: <code>PLUGIN_DEBUG</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -123,7 +150,8 @@ public final class PluginsApi {
 
     /**
      * List what is granted to plugins.
-     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not
+     * they are loaded. Plugins that were granted nothing are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -135,7 +163,8 @@ public final class PluginsApi {
 
     /**
      * List what is granted to plugins.
-     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not they are loaded. Plugins that were granted nothing are skipped.
+     * <p>Lists what administrators granted to plugins, by the ids of the plugins, whether or not
+     * they are loaded. Plugins that were granted nothing are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -146,7 +175,9 @@ public final class PluginsApi {
 
     /**
      * Read the code of JavaScript plugins.
-     * <p>Returns the code that this node runs, so that it can be changed and sent back with POST. Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it requires the permission to replace it.
+     * <p>Returns the code that this node runs, so that it can be changed and sent back with POST.
+     * Unknown ids and those of Java plugins are skipped. Code may contain secrets, so reading it
+     * requires the permission to replace it.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -181,7 +212,12 @@ public final class PluginsApi {
 
     /**
      * Show calls that a shadow ended otherwise or failed at.
-     * <p>Lists calls of a rollout with SHADOW that the candidate did not end as the active version did, or that it failed at, the newest first: the arguments, what both versions did, and the fields in which their answers differ. Each node keeps the newest 20 differences and the newest 20 failures in memory, until it is restarted or the plugin gets another rollout with SHADOW. Values are masked as those of traces are: of texts and bytes the length is shown, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are.
+     * <p>Lists calls of a rollout with SHADOW that the candidate did not end as the active version
+     * did, or that it failed at, the newest first: the arguments, what both versions did, and the
+     * fields in which their answers differ. Each node keeps the newest 20 differences and the
+     * newest 20 failures in memory, until it is restarted or the plugin gets another rollout with
+     * SHADOW. Values are masked as those of traces are: of texts and bytes the length is shown,
+     * unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -193,7 +229,15 @@ public final class PluginsApi {
 
     /**
      * Show what plugins did to single requests.
-     * <p>Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in <code>missingNodes</code>. One can page through the newest 10,000 records; use the filters beyond that.
+     * <p>Lists the calls of extension points, endpoints and schedules of plugins that all nodes of
+     * the cluster have recorded, the newest first: the extensions that were called, how long each
+     * took and how it ended, and which fields it changed. What is recorded is said by
+     * <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests
+     * with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and
+     * bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and
+     * tokens never are. Records are kept in memory and end with the process. A node that does not
+     * answer within 2 seconds is named in <code>missingNodes</code>. One can page through the
+     * newest 10,000 records; use the filters beyond that.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -205,7 +249,15 @@ public final class PluginsApi {
 
     /**
      * Show what plugins did to single requests.
-     * <p>Lists the calls of extension points, endpoints and schedules of plugins that all nodes of the cluster have recorded, the newest first: the extensions that were called, how long each took and how it ended, and which fields it changed. What is recorded is said by <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and tokens never are. Records are kept in memory and end with the process. A node that does not answer within 2 seconds is named in <code>missingNodes</code>. One can page through the newest 10,000 records; use the filters beyond that.
+     * <p>Lists the calls of extension points, endpoints and schedules of plugins that all nodes of
+     * the cluster have recorded, the newest first: the extensions that were called, how long each
+     * took and how it ended, and which fields it changed. What is recorded is said by
+     * <code>app.plugin.traces</code>: a share of all requests, those of named users, or requests
+     * with named ids; by default nothing is. Numbers, dates and the like are shown; of texts and
+     * bytes the length is, unless <code>app.plugin.traces.include-text</code> is set; passwords and
+     * tokens never are. Records are kept in memory and end with the process. A node that does not
+     * answer within 2 seconds is named in <code>missingNodes</code>. One can page through the
+     * newest 10,000 records; use the filters beyond that.
      * Permission: <code>PLUGIN_TRACE_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -216,7 +268,8 @@ public final class PluginsApi {
 
     /**
      * List versions of plugins of the cluster.
-     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's
+     * newest first. Unknown ids are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -228,7 +281,8 @@ public final class PluginsApi {
 
     /**
      * List versions of plugins of the cluster.
-     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's newest first. Unknown ids are skipped.
+     * <p>Lists the versions that the database has of the plugins of the cluster, each plugin's
+     * newest first. Unknown ids are skipped.
      * Permission: <code>PLUGIN_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -239,7 +293,14 @@ public final class PluginsApi {
 
     /**
      * Start, pause, resume or stop plugins.
-     * <p>Leads the extensions of the plugins on this node into another state, those of a plugin of the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin counts by itself: those that changed are counted, and <code>failures</code> says which extensions could not follow and why. If nothing changed and something failed, the answer is an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook failed. An extension that was stopped cannot be started again, but a plugin of the cluster can: it is loaded anew. <code>failures</code> of a plugin of the cluster are those of this node.
+     * <p>Leads the extensions of the plugins on this node into another state, those of a plugin of
+     * the cluster on all nodes; the same request again changes nothing and succeeds. Each plugin
+     * counts by itself: those that changed are counted, and <code>failures</code> says which
+     * extensions could not follow and why. If nothing changed and something failed, the answer is
+     * an error: 1102 if no extension was in a state from which the step is possible, 1200 if a hook
+     * failed. An extension that was stopped cannot be started again, but a plugin of the cluster
+     * can: it is loaded anew. <code>failures</code> of a plugin of the cluster are those of this
+     * node.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -251,7 +312,12 @@ public final class PluginsApi {
 
     /**
      * Let debuggers attach to a plugin, or no longer.
-     * <p>Reloads a JavaScript plugin of this node, in its current state and without losing a call, so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it. It does not wait for a debugger and runs normally, only slower, until a debugger stops it; calls of other plugins never wait. Debuggers attach on the machine of the node only (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is replaced. Whoever debugs a plugin can do everything that the plugin can.
+     * <p>Reloads a JavaScript plugin of this node, in its current state and without losing a call,
+     * so that Chrome, Node.js and other clients of the Chrome DevTools Protocol can attach to it.
+     * It does not wait for a debugger and runs normally, only slower, until a debugger stops it;
+     * calls of other plugins never wait. Debuggers attach on the machine of the node only
+     * (app.plugin.js.debug.inspect-port). It lasts until it is switched off or the plugin is
+     * replaced. Whoever debugs a plugin can do everything that the plugin can.
      * Permission: <code>PLUGIN_DEBUG</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -263,7 +329,11 @@ public final class PluginsApi {
 
     /**
      * Change what is granted to a plugin.
-     * <p>Replaces what is granted to the plugin with an id on all nodes; what is missing in the body is taken away. With <code>app.plugin.grants.mode=EXPLICIT</code> a plugin that waits for a grant and was to be started is started as soon as it has all that it asks for, and one that loses a grant is called no more until it has it again. Grants belong to the id of a plugin and stay when it is removed. Permissions that the requester lacks cannot be granted.
+     * <p>Replaces what is granted to the plugin with an id on all nodes; what is missing in the
+     * body is taken away. With <code>app.plugin.grants.mode=EXPLICIT</code> a plugin that waits for
+     * a grant and was to be started is started as soon as it has all that it asks for, and one that
+     * loses a grant is called no more until it has it again. Grants belong to the id of a plugin
+     * and stay when it is removed. Permissions that the requester lacks cannot be granted.
      * Permission: <code>PLUGIN_CREATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -275,7 +345,12 @@ public final class PluginsApi {
 
     /**
      * Pause, resume, promote or abort a rollout, or change its users.
-     * <p>CHANGE sets <code>percentage</code> and <code>userIds</code> of a rollout by users; who is in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT begins the next of its <code>steps</code> at once, PROMOTE makes it the active version of all nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be changed.
+     * <p>CHANGE sets <code>percentage</code> and <code>userIds</code> of a rollout by users; who is
+     * in a percentage is in every larger one as well. PAUSE leaves the version on its nodes and
+     * stops watching it, RESUME watches it again and lets the time of its step begin anew, NEXT
+     * begins the next of its <code>steps</code> at once, PROMOTE makes it the active version of all
+     * nodes, ABORT brings its nodes back to the active version. A rollout that has ended cannot be
+     * changed.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -287,7 +362,9 @@ public final class PluginsApi {
 
     /**
      * Activate a version of a plugin of the cluster.
-     * <p>Lets a version that was uploaded before take the place of the active one on all nodes, in its state, without a call lost. A node that cannot load or start it keeps the version that it has and says why. This node has finished when the answer comes; others may need a moment.
+     * <p>Lets a version that was uploaded before take the place of the active one on all nodes, in
+     * its state, without a call lost. A node that cannot load or start it keeps the version that it
+     * has and says why. This node has finished when the answer comes; others may need a moment.
      * Permission: <code>PLUGIN_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

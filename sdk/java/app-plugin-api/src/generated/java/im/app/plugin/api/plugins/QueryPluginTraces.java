@@ -103,7 +103,8 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * How an extension ended, that of pluginIds if they are given; empty means all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+     * How an extension ended, that of pluginIds if they are given; empty means all. Example:
+     * <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
      * @param outcomes the value
      * @return this
      */
@@ -113,7 +114,8 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * How an extension ended, that of pluginIds if they are given; empty means all. Example: <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+     * How an extension ended, that of pluginIds if they are given; empty means all. Example:
+     * <code>REFUSED</code>. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
      * @param outcomes the value
      * @return this
      */
@@ -143,7 +145,8 @@ public final class QueryPluginTraces implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -11,24 +11,37 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object RolloutRecord.
  * @param adminId Who began it.
  * @param endDate When it ended.
- * @param figures What the nodes had seen of its last step when it ended; missing before, and if they had seen nothing.
+ * @param figures What the nodes had seen of its last step when it ended; missing before, and if
+ *     they had seen nothing.
  * @param id Id of the rollout.
- * @param maxDifferencePercentage Largest share of copies of calls that end otherwise, in percent, with SHADOW; missing if it is not evaluated.
- * @param maxErrorPercentage Largest share of failed calls on a node, in percent. With USERS and SHADOW it is the maximum excess over the share of the active version, in percentage points.
- * @param maxLatencyPercentage Largest p99 of the duration of calls on a node, in percent of the p99 of the active version; missing if it is not evaluated.
- * @param maxRefusalPercentage Maximum excess of the share of refused calls on a node over that of the active version, in percentage points; missing if it is not evaluated.
- * @param minCalls Number of calls from which the version is judged: by a node those on the node, by the leader of the cluster those on all nodes.
- * @param mode Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW on copies of its calls. One of NODES, USERS, SHADOW.
+ * @param maxDifferencePercentage Largest share of copies of calls that end otherwise, in percent,
+ *     with SHADOW; missing if it is not evaluated.
+ * @param maxErrorPercentage Largest share of failed calls on a node, in percent. With USERS and
+ *     SHADOW it is the maximum excess over the share of the active version, in percentage points.
+ * @param maxLatencyPercentage Largest p99 of the duration of calls on a node, in percent of the p99
+ *     of the active version; missing if it is not evaluated.
+ * @param maxRefusalPercentage Maximum excess of the share of refused calls on a node over that of
+ *     the active version, in percentage points; missing if it is not evaluated.
+ * @param minCalls Number of calls from which the version is judged: by a node those on the node, by
+ *     the leader of the cluster those on all nodes.
+ * @param mode Kind: NODES instead of the active version, USERS next to it, for some users, SHADOW
+ *     on copies of its calls. One of NODES, USERS, SHADOW.
  * @param nodeIds Nodes that run it; none are all nodes.
- * @param nodes With SHADOW, the nodes that copy calls at present and how these ended; only in queryPluginRollouts.
+ * @param nodes With SHADOW, the nodes that copy calls at present and how these ended; only in
+ *     queryPluginRollouts.
  * @param number Number of the version.
- * @param percentage Percentage of users who get it, with USERS; whose calls are copied, with SHADOW.
+ * @param percentage Percentage of users who get it, with USERS; whose calls are copied, with
+ *     SHADOW.
  * @param pluginId Id of the plugin.
- * @param promoteAfterSeconds Seconds without too many failures after which the version is promoted; missing if an administrator promotes it.
+ * @param promoteAfterSeconds Seconds without too many failures after which the version is promoted;
+ *     missing if an administrator promotes it.
  * @param reason Why a node ended it; missing if none did.
  * @param startDate When it began.
- * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
- * @param steps Steps in their order; missing if it has only one. percentage and promoteAfterSeconds of the rollout are those of the step that is under way, or was at the end.
+ * @param status State: RUNNING while nodes run the version and watch it, PAUSED if they only run
+ *     it; PROMOTED, ABORTED (by an administrator) and ROLLED_BACK (by a node) are the end. One of
+ *     RUNNING, PAUSED, PROMOTED, ABORTED, ROLLED_BACK.
+ * @param steps Steps in their order; missing if it has only one. percentage and promoteAfterSeconds
+ *     of the rollout are those of the step that is under way, or was at the end.
  * @param userIds Further users who get it, with USERS; whose calls are copied, with SHADOW.
  */
 public record RolloutRecord(long adminId, @Nullable Instant endDate, @Nullable RolloutFigures figures, long id, @Nullable Integer maxDifferencePercentage, int maxErrorPercentage, @Nullable Integer maxLatencyPercentage, @Nullable Integer maxRefusalPercentage, long minCalls, String mode, List<String> nodeIds, List<RolloutNodeRecord> nodes, long number, @Nullable Integer percentage, String pluginId, @Nullable Long promoteAfterSeconds, @Nullable String reason, Instant startDate, String status, List<RolloutStepRecord> steps, List<Long> userIds) {

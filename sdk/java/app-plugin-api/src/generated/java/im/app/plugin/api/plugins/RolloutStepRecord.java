@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object RolloutStepRecord.
- * @param afterSeconds Seconds without too many failures after which the next step begins; after the last step the version is promoted. Missing if an administrator decides.
+ * @param afterSeconds Seconds without too many failures after which the next step begins; after the
+ *     last step the version is promoted. Missing if an administrator decides.
  * @param percentage Percentage of users who get the version.
  * @param reason Why a node began the next step; missing if none did.
  * @param startDate When the step began; missing if it did not.

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param moreDifferences How many fields differ beyond those that are listed.
  * @param nodeId Id of the node that made the call; the first one of a process with two.
  * @param request Kind of the request of a client, or the operation of an administrator.
- * @param requestId Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer; missing if it is not known.
+ * @param requestId Id of the request: of a client the number that it chose, of an administrator the
+ *     X-Request-Id of the answer; missing if it is not known.
  * @param userId User who made the request.
  */
 public record SampleRecord(@Nullable SampleStepRecord active, @Nullable Long adminId, List<ArgumentRecord> arguments, SampleStepRecord candidate, Instant date, List<SampleDifference> differences, String extensionPoint, String function, @Nullable Long moreArguments, @Nullable Long moreDifferences, String nodeId, @Nullable String request, @Nullable String requestId, @Nullable Long userId) {

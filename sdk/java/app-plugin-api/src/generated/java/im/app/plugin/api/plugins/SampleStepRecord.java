@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param code Status code of a refusal.
  * @param durationMicros How long it took, in microseconds.
  * @param moreChanges How many fields there are beyond those that are listed.
- * @param outcome How it ended, as in queryPluginTraces. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+ * @param outcome How it ended, as in queryPluginTraces. One of UNCHANGED, CHANGED, ANSWERED,
+ *     REFUSED, ERROR, TIMEOUT.
  * @param reason Why it refused or failed.
  * @param version Version that the plugin states.
  */

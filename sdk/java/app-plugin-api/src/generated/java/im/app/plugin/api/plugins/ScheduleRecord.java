@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param lastError Why the last run on this node failed.
  * @param leaderOnly Whether only one node of the cluster runs it.
  * @param name Name; that of the times if the plugin gave none.
- * @param nextDate When it is due next; missing while the extension is not running. With leaderOnly another node may run it then.
+ * @param nextDate When it is due next; missing while the extension is not running. With leaderOnly
+ *     another node may run it then.
  * @param running Whether it runs on this node now.
  * @param runs How often it ran on this node.
  * @param skipped How often it was due while it ran, and was skipped.

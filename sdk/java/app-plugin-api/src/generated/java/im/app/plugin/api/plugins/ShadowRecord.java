@@ -7,7 +7,8 @@ package im.app.plugin.api.plugins;
  * In JSON the object ShadowRecord.
  * @param calls Copies of calls that have ended on the candidate.
  * @param different How many of them ended otherwise.
- * @param dropped Calls that were not copied, because too many were waiting or the candidate could not run.
+ * @param dropped Calls that were not copied, because too many were waiting or the candidate could
+ *     not run.
  * @param equal How many of them ended as on the active version.
  * @param errors How many of them failed or took too long.
  */

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object TraceChangeRecord.
  * @param after Value after; missing if there is none.
  * @param before Value before; missing if there was none.
- * @param path Field, by the names that plugins use; empty for an answer without fields. [] is an element of a list of values, [0] the element at that place, [id=1] the one with that id.
+ * @param path Field, by the names that plugins use; empty for an answer without fields. [] is an
+ *     element of a list of values, [0] the element at that place, [id=1] the one with that id.
  */
 public record TraceChangeRecord(@Nullable String after, @Nullable String before, String path) {
 }

@@ -13,14 +13,18 @@ import org.jspecify.annotations.Nullable;
  * @param date When the call began.
  * @param durationMicros How long the call took, in microseconds.
  * @param extensionPoint Extension point that was called.
- * @param function Function of the extension point; of an endpoint (Endpoint) the handler, of a schedule (Schedule) its name.
+ * @param function Function of the extension point; of an endpoint (Endpoint) the handler, of a
+ *     schedule (Schedule) its name.
  * @param id Number of the record in the process.
  * @param nodeId Id of the node that recorded it.
- * @param outcome How the call ended: the last of these that an extension ended with. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+ * @param outcome How the call ended: the last of these that an extension ended with. One of
+ *     UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
  * @param processId Id of the process that recorded it, as that of members (/cluster/members).
  * @param request Kind of the request of a client, or the operation of an administrator.
- * @param requestId Id of the request: of a client the number that it chose, of an administrator the X-Request-Id of the answer. It is missing if the call was made for no request.
- * @param steps Extensions that were called, in this order. Of an extension point that calls all extensions at the same time, each call is a record of its own.
+ * @param requestId Id of the request: of a client the number that it chose, of an administrator the
+ *     X-Request-Id of the answer. It is missing if the call was made for no request.
+ * @param steps Extensions that were called, in this order. Of an extension point that calls all
+ *     extensions at the same time, each call is a record of its own.
  * @param userId User who made the request.
  */
 public record TraceRecord(@Nullable Long adminId, Instant date, long durationMicros, String extensionPoint, String function, long id, String nodeId, String outcome, @Nullable String processId, @Nullable String request, @Nullable String requestId, List<TraceStepRecord> steps, @Nullable Long userId) {

@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param durationMicros How long it took, in microseconds.
  * @param extensionClass Name of the class of the extension.
  * @param moreChanges How many fields it changed beyond those that are listed.
- * @param outcome How it ended: UNCHANGED left everything as it was, CHANGED replaced the request or the result, ANSWERED answered instead of those after it, REFUSED ended the request with a status code, ERROR and TIMEOUT failed. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR, TIMEOUT.
+ * @param outcome How it ended: UNCHANGED left everything as it was, CHANGED replaced the request or
+ *     the result, ANSWERED answered instead of those after it, REFUSED ended the request with a
+ *     status code, ERROR and TIMEOUT failed. One of UNCHANGED, CHANGED, ANSWERED, REFUSED, ERROR,
+ *     TIMEOUT.
  * @param pluginId Id of the plugin.
  * @param reason Why it refused or failed.
  * @param version Version that the plugin states.

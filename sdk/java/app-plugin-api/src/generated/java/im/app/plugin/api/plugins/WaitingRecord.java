@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object WaitingRecord.
  * @param date Since when it waits.
  * @param digest SHA-256 digest of its file.
- * @param missingGrants What it asks for and was not granted; missing if it waits only for another plugin of the same request.
+ * @param missingGrants What it asks for and was not granted; missing if it waits only for another
+ *     plugin of the same request.
  * @param version Version that the plugin states.
  */
 public record WaitingRecord(Instant date, String digest, @Nullable GrantsRecord missingGrants, String version) {

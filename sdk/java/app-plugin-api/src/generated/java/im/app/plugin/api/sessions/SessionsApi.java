@@ -23,7 +23,9 @@ public final class SessionsApi {
 
     /**
      * Close sessions.
-     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those of whom a session comes from one of the addresses. Their clients receive the close status 600.
+     * <p>Closes the sessions that this gateway holds of users: of those with the ids, and of those
+     * of whom a session comes from one of the addresses. Their clients receive the close status
+     * 600.
      * Permission: <code>SESSION_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object PartHealth.
  * @param name Name of the part.
  * @param reason Why not. Callers without credentials are not told what may name addresses.
- * @param status Whether it can serve; a part that is degraded can, but not as it should. One of UP, DEGRADED, DOWN.
+ * @param status Whether it can serve; a part that is degraded can, but not as it should. One of UP,
+ *     DEGRADED, DOWN.
  */
 public record PartHealth(String name, @Nullable String reason, String status) {
 }

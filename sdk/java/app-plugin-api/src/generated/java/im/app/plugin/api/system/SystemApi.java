@@ -21,7 +21,9 @@ public final class SystemApi {
 
     /**
      * Query the health of this node.
-     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
+     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its
+     * parts can serve. A node that is not ready answers 503 with the same data, unless
+     * <code>probe=LIVENESS</code> asks for liveness only.
      * @param input the parameters
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -32,7 +34,9 @@ public final class SystemApi {
 
     /**
      * Query the health of this node.
-     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its parts can serve. A node that is not ready answers 503 with the same data, unless <code>probe=LIVENESS</code> asks for liveness only.
+     * <p><code>liveness</code> means that the process works, <code>readiness</code> that all its
+     * parts can serve. A node that is not ready answers 503 with the same data, unless
+     * <code>probe=LIVENESS</code> asks for liveness only.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
      */
@@ -83,7 +87,8 @@ public final class SystemApi {
 
     /**
      * Stop the process.
-     * <p>Shuts the process down gracefully. The response is sent first; its body is <code>null</code>.
+     * <p>Shuts the process down gracefully. The response is sent first; its body is
+     * <code>null</code>.
      * Permission: <code>SHUTDOWN</code>.
      * @throws im.app.plugin.AppException if the server refuses the request
      */

@@ -23,7 +23,8 @@ public final class DeleteUserRelationships implements JsonObject {
     }
 
     /**
-     * Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on. Must be set.
+     * Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on. Must be
+     * set.
      * @param keys the value
      * @return this
      */
@@ -33,7 +34,8 @@ public final class DeleteUserRelationships implements JsonObject {
     }
 
     /**
-     * Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on. Must be set.
+     * Who knows whom, as keys[0].ownerId and keys[0].relatedUserId, then keys[1] and so on. Must be
+     * set.
      * @param keys the value
      * @return this
      */

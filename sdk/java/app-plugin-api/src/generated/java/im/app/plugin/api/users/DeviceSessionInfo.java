@@ -6,7 +6,8 @@ package im.app.plugin.api.users;
 /**
  * In JSON the object DeviceSessionInfo.
  * @param active Whether the gateway is connected.
- * @param heartbeatTimestampSeconds Time of the last sign of life of the gateway, in seconds since 1970.
+ * @param heartbeatTimestampSeconds Time of the last sign of life of the gateway, in seconds since
+ *     1970.
  * @param nodeId Id of the gateway.
  */
 public record DeviceSessionInfo(boolean active, long heartbeatTimestampSeconds, String nodeId) {

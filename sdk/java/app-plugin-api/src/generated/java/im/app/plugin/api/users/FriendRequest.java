@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param recipientId Id of the recipient.
  * @param requesterId Id of the requester.
  * @param responseDate When the request was answered.
- * @param status Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+ * @param status Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM,
+ *     DECLINED, IGNORED, EXPIRED, CANCELED.
  */
 public record FriendRequest(String content, Instant creationDate, @Nullable Instant expirationDate, long id, @Nullable String reason, long recipientId, long requesterId, @Nullable Instant responseDate, String status) {
 }

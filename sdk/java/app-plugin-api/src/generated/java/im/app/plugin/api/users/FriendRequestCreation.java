@@ -22,7 +22,8 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * What the requester writes; at most app.service.user.friend-request.max-content-length characters. Must be set.
+     * What the requester writes; at most app.service.user.friend-request.max-content-length
+     * characters. Must be set.
      * @param content the value
      * @return this
      */
@@ -52,7 +53,8 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * What the recipient answered; at most app.service.user.friend-request.max-response-reason-length characters.
+     * What the recipient answered; at most
+     * app.service.user.friend-request.max-response-reason-length characters.
      * @param reason the value
      * @return this
      */
@@ -82,7 +84,8 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or IGNORED, where it is now if it is absent.
+     * When the request was answered, not in the future; only kept with ACCEPTED, DECLINED or
+     * IGNORED, where it is now if it is absent.
      * @param responseDate the value
      * @return this
      */
@@ -92,7 +95,8 @@ public final class FriendRequestCreation implements JsonObject {
     }
 
     /**
-     * Status of the request; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status of the request; absent: PENDING. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM,
+     * DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

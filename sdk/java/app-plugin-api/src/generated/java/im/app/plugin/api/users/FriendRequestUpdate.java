@@ -82,7 +82,8 @@ public final class FriendRequestUpdate implements JsonObject {
     }
 
     /**
-     * Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Status of the request. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED,
+     * EXPIRED, CANCELED.
      * @param status the value
      * @return this
      */

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object NearbyUser.
- * @param deviceType Kind of device, if devices have positions of their own. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+ * @param deviceType Kind of device, if devices have positions of their own. One of DESKTOP,
+ *     BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
  * @param distance Metres, with withDistance.
  * @param info The profile, with withUserInfo.
  * @param latitude Degrees to the north, with withCoordinates.

@@ -84,7 +84,8 @@ public final class QueryFriendRequests implements JsonObject {
     }
 
     /**
-     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED,
+     * ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -94,7 +95,8 @@ public final class QueryFriendRequests implements JsonObject {
     }
 
     /**
-     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED, ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
+     * Statuses of the requests. Example: <code>PENDING</code>. One of PENDING, ACCEPTED,
+     * ACCEPTED_WITHOUT_CONFIRM, DECLINED, IGNORED, EXPIRED, CANCELED.
      * @param statuses the value
      * @return this
      */
@@ -144,7 +146,8 @@ public final class QueryFriendRequests implements JsonObject {
     }
 
     /**
-     * Expiring at this date or later; ignored while requests never expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Expiring at this date or later; ignored while requests never expire. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateStart the value
      * @return this
      */
@@ -154,7 +157,8 @@ public final class QueryFriendRequests implements JsonObject {
     }
 
     /**
-     * Expiring before this date; ignored while requests never expire. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Expiring before this date; ignored while requests never expire. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param expirationDateEnd the value
      * @return this
      */
@@ -164,7 +168,8 @@ public final class QueryFriendRequests implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -22,7 +22,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who registered at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who registered at this date or later. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param registeredStartDate the value
      * @return this
      */
@@ -32,7 +33,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who registered before this date. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who registered before this date. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param registeredEndDate the value
      * @return this
      */
@@ -42,7 +44,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who were deleted at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who were deleted at this date or later. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param deletedStartDate the value
      * @return this
      */
@@ -52,7 +55,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who were deleted before this date. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who were deleted before this date. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param deletedEndDate the value
      * @return this
      */
@@ -62,7 +66,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who sent messages at this date or later. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who sent messages at this date or later. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentMessageStartDate the value
      * @return this
      */
@@ -72,7 +77,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Count those who sent messages before this date. Example: <code>2024-03-28T11:43:23.291+00:00</code>.
+     * Count those who sent messages before this date. Example:
+     * <code>2024-03-28T11:43:23.291+00:00</code>.
      * @param sentMessageEndDate the value
      * @return this
      */
@@ -82,7 +88,8 @@ public final class QueryUserCounts implements JsonObject {
     }
 
     /**
-     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY, MONTH, NOOP.
+     * Unit of time to count for separately; NOOP counts for the whole range. One of HOUR, DAY,
+     * MONTH, NOOP.
      * @param divideBy the value
      * @return this
      */

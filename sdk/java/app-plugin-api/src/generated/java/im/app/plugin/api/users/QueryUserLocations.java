@@ -43,7 +43,8 @@ public final class QueryUserLocations implements JsonObject {
     }
 
     /**
-     * Kind of device of the users. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN. Must be set.
+     * Kind of device of the users. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN. Must be
+     * set.
      * @param deviceType the value
      * @return this
      */

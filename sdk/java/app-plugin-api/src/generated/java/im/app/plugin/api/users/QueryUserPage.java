@@ -44,7 +44,8 @@ public final class QueryUserPage implements JsonObject {
     }
 
     /**
-     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: <code>ali</code>.
+     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case,
+     * in upper case, or with each word capitalised. Example: <code>ali</code>.
      * @param name the value
      * @return this
      */
@@ -124,7 +125,8 @@ public final class QueryUserPage implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -64,7 +64,8 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: <code>0</code>.
+     * Indexes of relationship groups; a relationship matches whose related user is in any of these
+     * groups of the owner. Example: <code>0</code>.
      * @param groupIndexes the value
      * @return this
      */
@@ -74,7 +75,8 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * Indexes of relationship groups; a relationship matches whose related user is in any of these groups of the owner. Example: <code>0</code>.
+     * Indexes of relationship groups; a relationship matches whose related user is in any of these
+     * groups of the owner. Example: <code>0</code>.
      * @param groupIndexes the value
      * @return this
      */
@@ -124,7 +126,8 @@ public final class QueryUserRelationships implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

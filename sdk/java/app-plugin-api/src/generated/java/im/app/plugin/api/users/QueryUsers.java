@@ -44,7 +44,8 @@ public final class QueryUsers implements JsonObject {
     }
 
     /**
-     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case, in upper case, or with each word capitalised. Example: <code>ali</code>.
+     * Prefix of the name. Case is ignored for A to Z; other letters match as given, in lower case,
+     * in upper case, or with each word capitalised. Example: <code>ali</code>.
      * @param name the value
      * @return this
      */
@@ -104,7 +105,8 @@ public final class QueryUsers implements JsonObject {
     }
 
     /**
-     * How many records to return. Absent or not positive: the server's default; more than the server's maximum: the maximum. Example: <code>10</code>.
+     * How many records to return. Absent or not positive: the server's default; more than the
+     * server's maximum: the maximum. Example: <code>10</code>.
      * @param size the value
      * @return this
      */

@@ -31,7 +31,8 @@ public final class QueryUsersNearby implements JsonObject {
     }
 
     /**
-     * Kind of device of the user. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN. Must be set.
+     * Kind of device of the user. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN. Must be
+     * set.
      * @param deviceType the value
      * @return this
      */
@@ -41,7 +42,8 @@ public final class QueryUsersNearby implements JsonObject {
     }
 
     /**
-     * How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count; absent: default-max-nearby-user-count.
+     * How many to return at most, 1 to app.location.nearby-user-request.max-nearby-user-count;
+     * absent: default-max-nearby-user-count.
      * @param maxCount the value
      * @return this
      */
@@ -51,7 +53,8 @@ public final class QueryUsersNearby implements JsonObject {
     }
 
     /**
-     * How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters; absent: default-max-distance-meters.
+     * How many metres away at most, 1 to app.location.nearby-user-request.max-distance-meters;
+     * absent: default-max-distance-meters.
      * @param maxDistance the value
      * @return this
      */

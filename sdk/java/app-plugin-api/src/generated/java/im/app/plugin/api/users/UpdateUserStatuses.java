@@ -43,7 +43,8 @@ public final class UpdateUserStatuses implements JsonObject {
     }
 
     /**
-     * The device types whose sessions are closed by OFFLINE; absent: all. Example: <code>DESKTOP</code>. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+     * The device types whose sessions are closed by OFFLINE; absent: all. Example:
+     * <code>DESKTOP</code>. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
      * @param deviceTypes the value
      * @return this
      */
@@ -53,7 +54,8 @@ public final class UpdateUserStatuses implements JsonObject {
     }
 
     /**
-     * The device types whose sessions are closed by OFFLINE; absent: all. Example: <code>DESKTOP</code>. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+     * The device types whose sessions are closed by OFFLINE; absent: all. Example:
+     * <code>DESKTOP</code>. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
      * @param deviceTypes the value
      * @return this
      */

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param isActive Whether the user may log in.
  * @param lastUpdatedDate When the user was changed last.
  * @param name Name.
- * @param profileAccessStrategy Who may see the profile. One of ALL, ALL_EXCEPT_BLOCKED_USERS, FRIENDS.
+ * @param profileAccessStrategy Who may see the profile. One of ALL, ALL_EXCEPT_BLOCKED_USERS,
+ *     FRIENDS.
  * @param profilePicture Where the profile picture is.
  * @param registrationDate When the user registered.
  * @param roleId Id of the user role.

@@ -62,7 +62,8 @@ public final class UserCreation implements JsonObject {
     }
 
     /**
-     * Password; an empty one is none. It may be absent unless app.service.user.info.min-password-length is 0 or more.
+     * Password; an empty one is none. It may be absent unless
+     * app.service.user.info.min-password-length is 0 or more.
      * @param password the value
      * @return this
      */

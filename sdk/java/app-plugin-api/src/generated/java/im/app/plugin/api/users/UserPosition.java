@@ -5,7 +5,8 @@ package im.app.plugin.api.users;
 
 /**
  * In JSON the object UserPosition.
- * @param deviceType Kind of device that was asked for. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
+ * @param deviceType Kind of device that was asked for. One of DESKTOP, BROWSER, IOS, ANDROID,
+ *     OTHERS, UNKNOWN.
  * @param latitude Degrees to the north.
  * @param longitude Degrees to the east.
  * @param userId Id of the user.

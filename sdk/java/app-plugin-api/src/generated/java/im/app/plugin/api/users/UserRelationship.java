@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * In JSON the object UserRelationship.
  * @param blockDate When the owner blocked the related user; absent: not blocked.
  * @param establishmentDate Since when the relationship exists.
- * @param groupIndexes Indexes of the owner's relationship groups that the related user is in; only on demand.
+ * @param groupIndexes Indexes of the owner's relationship groups that the related user is in; only
+ *     on demand.
  * @param key Who knows whom.
  * @param name Name that the owner gave the related user.
  */

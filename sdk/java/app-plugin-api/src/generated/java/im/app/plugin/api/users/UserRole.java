@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param id Id; 0 is the default role.
  * @param name Name.
  * @param ownedGroupLimit How many groups a user may own; 2147483647 is no limit.
- * @param ownedGroupLimitForEachGroupType How many groups of each type a user may own; 2147483647 is no limit.
+ * @param ownedGroupLimitForEachGroupType How many groups of each type a user may own; 2147483647 is
+ *     no limit.
  */
 public record UserRole(List<Long> creatableGroupTypeIds, Map<String, Integer> groupTypeIdToLimit, long id, @Nullable String name, int ownedGroupLimit, int ownedGroupLimitForEachGroupType) {
     /** Lists and maps that are null are empty. */

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * In JSON the object UserSession.
- * @param deviceDetails Details of the device from the client, if they are configured to be kept and have not expired.
+ * @param deviceDetails Details of the device from the client, if they are configured to be kept and
+ *     have not expired.
  * @param deviceType Kind of device. One of DESKTOP, BROWSER, IOS, ANDROID, OTHERS, UNKNOWN.
  * @param id Id of the session.
  * @param ip Address of the client.

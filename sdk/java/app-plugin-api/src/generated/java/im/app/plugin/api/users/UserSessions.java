@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * In JSON the object UserSessions.
  * @param sessions The sessions, one for each device type at most.
- * @param status Status of the user. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB, AWAY, BE_RIGHT_BACK.
+ * @param status Status of the user. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB,
+ *     AWAY, BE_RIGHT_BACK.
  * @param userId Id of the user.
  */
 public record UserSessions(List<UserSessionInfo> sessions, String status, long userId) {

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param deviceTypeToSessionInfo Where the devices are online, by kind of device.
  * @param offline Whether the status is OFFLINE.
  * @param userId Id of the user.
- * @param userStatus Status of the user. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB, AWAY, BE_RIGHT_BACK.
+ * @param userStatus Status of the user. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB,
+ *     AWAY, BE_RIGHT_BACK.
  */
 public record UserSessionsStatus(Map<String, DeviceSessionInfo> deviceTypeToSessionInfo, boolean offline, long userId, String userStatus) {
     /** Lists and maps that are null are empty. */

@@ -21,7 +21,8 @@ public final class UserStatusUpdate implements JsonObject {
     }
 
     /**
-     * The new status; OFFLINE closes sessions. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY, DO_NOT_DISTURB, AWAY, BE_RIGHT_BACK. Must be set.
+     * The new status; OFFLINE closes sessions. One of AVAILABLE, OFFLINE, INVISIBLE, BUSY,
+     * DO_NOT_DISTURB, AWAY, BE_RIGHT_BACK. Must be set.
      * @param onlineStatus the value
      * @return this
      */

@@ -26,7 +26,9 @@ public final class UsersApi {
 
     /**
      * Create a user.
-     * <p>Creates a user together with the default relationship group. How long texts may be is set below <code>app.service.user.info</code>; lengths are counted in UTF-16 units. Passwords are never returned.
+     * <p>Creates a user together with the default relationship group. How long texts may be is set
+     * below <code>app.service.user.info</code>; lengths are counted in UTF-16 units. Passwords are
+     * never returned.
      * Permission: <code>USER_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -38,7 +40,9 @@ public final class UsersApi {
 
     /**
      * Delete users.
-     * <p>Deletes users and closes their sessions. Logically deleted users only get a deletion date. With other users go their relationships in both directions, relationship groups and private conversations; groups, friend requests and messages stay.
+     * <p>Deletes users and closes their sessions. Logically deleted users only get a deletion date.
+     * With other users go their relationships in both directions, relationship groups and private
+     * conversations; groups, friend requests and messages stay.
      * Permission: <code>USER_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -53,7 +57,8 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name in the
+     * query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -65,7 +70,8 @@ public final class UsersApi {
 
     /**
      * Query users.
-     * <p>Returns users in the order of their ids, or of the first date or else the name in the query, logically deleted ones included.
+     * <p>Returns users in the order of their ids, or of the first date or else the name in the
+     * query, logically deleted ones included.
      * Permission: <code>USER_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -76,7 +82,9 @@ public final class UsersApi {
 
     /**
      * Count users.
-     * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
+     * <p>Counts users by date. A number is given for each range of which a bound is given, and the
+     * number of registered users if none is. With <code>divideBy</code> a list is given for each
+     * range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -88,7 +96,9 @@ public final class UsersApi {
 
     /**
      * Count users.
-     * <p>Counts users by date. A number is given for each range of which a bound is given, and the number of registered users if none is. With <code>divideBy</code> a list is given for each range of which both bounds are given: one number for each unit of time.
+     * <p>Counts users by date. A number is given for each range of which a bound is given, and the
+     * number of registered users if none is. With <code>divideBy</code> a list is given for each
+     * range of which both bounds are given: one number for each unit of time.
      * Permission: <code>USER_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -99,7 +109,10 @@ public final class UsersApi {
 
     /**
      * Query users by page.
-     * <p>Returns a page of users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of users and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -111,7 +124,10 @@ public final class UsersApi {
 
     /**
      * Query users by page.
-     * <p>Returns a page of users and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of users and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -122,7 +138,8 @@ public final class UsersApi {
 
     /**
      * Update users.
-     * <p>Changes users. Absent fields are not changed; a body that contains only empty texts changes nothing. The sessions of users who are made inactive are closed.
+     * <p>Changes users. Absent fields are not changed; a body that contains only empty texts
+     * changes nothing. The sessions of users who are made inactive are closed.
      * Permission: <code>USER_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

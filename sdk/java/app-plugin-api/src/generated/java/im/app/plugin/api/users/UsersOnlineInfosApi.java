@@ -22,7 +22,8 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Count online users.
-     * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
+     * <p>Counts the users who are online, and on request how many of them each gateway has. A user
+     * with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -34,7 +35,8 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Count online users.
-     * <p>Counts the users who are online, and on request how many of them each gateway has. A user with sessions at several gateways counts at each of them.
+     * <p>Counts the users who are online, and on request how many of them each gateway has. A user
+     * with sessions at several gateways counts at each of them.
      * Permission: <code>STATISTICS_USER_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -45,7 +47,9 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Query positions.
-     * <p>Returns the latest positions of users who are online. Unless devices have positions of their own (<code>app.location.treat-user-id-and-device-type-as-unique-user</code>), the device type makes no difference.
+     * <p>Returns the latest positions of users who are online. Unless devices have positions of
+     * their own (<code>app.location.treat-user-id-and-device-type-as-unique-user</code>), the
+     * device type makes no difference.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -57,7 +61,8 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Query users nearby.
-     * <p>Returns the users near a user, the nearest first. The result is empty if the position of the user is not known.
+     * <p>Returns the users near a user, the nearest first. The result is empty if the position of
+     * the user is not known.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -69,7 +74,8 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Query sessions.
-     * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, if they exist or the query includes nonexistent users.
+     * <p>Returns the sessions of users. Users without session appear as <code>OFFLINE</code>, if
+     * they exist or the query includes nonexistent users.
      * Permission: <code>USER_ONLINE_INFO_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -93,7 +99,8 @@ public final class UsersOnlineInfosApi {
 
     /**
      * Update statuses.
-     * <p>Sets the status of online users. <code>OFFLINE</code> closes their sessions instead, or only those of the device types; their clients receive the close status 600.
+     * <p>Sets the status of online users. <code>OFFLINE</code> closes their sessions instead, or
+     * only those of the device types; their clients receive the close status 600.
      * Permission: <code>USER_ONLINE_INFO_UPDATE</code>.
      * @param input the parameters
      * @throws im.app.plugin.AppException if the server refuses the request

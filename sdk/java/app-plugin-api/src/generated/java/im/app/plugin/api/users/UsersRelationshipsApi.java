@@ -26,7 +26,8 @@ public final class UsersRelationshipsApi {
 
     /**
      * Create a relationship.
-     * <p>Creates a relationship of one user to another, in one direction only, and puts the related user into the owner's default relationship group. The users need not exist.
+     * <p>Creates a relationship of one user to another, in one direction only, and puts the related
+     * user into the owner's default relationship group. The users need not exist.
      * Permission: <code>USER_RELATIONSHIP_CREATE</code>.
      * @param input what is created or changed
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -37,7 +38,8 @@ public final class UsersRelationshipsApi {
 
     /**
      * Delete relationships.
-     * <p>Deletes relationships, one direction only, and takes the related users out of the owners' relationship groups.
+     * <p>Deletes relationships, one direction only, and takes the related users out of the owners'
+     * relationship groups.
      * Permission: <code>USER_RELATIONSHIP_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters
@@ -52,7 +54,8 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships.
-     * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
+     * <p>Returns relationships in the order of owner and related user, or of the first date in the
+     * query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -64,7 +67,8 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships.
-     * <p>Returns relationships in the order of owner and related user, or of the first date in the query.
+     * <p>Returns relationships in the order of owner and related user, or of the first date in the
+     * query.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -75,7 +79,10 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships by page.
-     * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -87,7 +94,10 @@ public final class UsersRelationshipsApi {
 
     /**
      * Query relationships by page.
-     * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of relationships and how many match. <code>total</code> is exact as long as
+     * counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

@@ -26,7 +26,8 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Create a friend request.
-     * <p>Creates a friend request as given: it is not checked whether the users exist, are related or have blocked each other, and an accepted request creates no relationship.
+     * <p>Creates a friend request as given: it is not checked whether the users exist, are related
+     * or have blocked each other, and an accepted request creates no relationship.
      * Permission: <code>USER_FRIEND_REQUEST_CREATE</code>.
      * @param input what is created or changed
      * @return the response; null if it is empty
@@ -52,7 +53,8 @@ public final class UsersRelationshipsFriendRequestsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
      * <p>Deletes friend requests; without ids, where that is allowed, all of them.
      * Permission: <code>USER_FRIEND_REQUEST_DELETE</code>.
      * @return the response; null if it is empty
@@ -64,7 +66,10 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests.
-     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A
+     * pending request that is older than
+     * app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in
+     * filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -76,7 +81,10 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests.
-     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A pending request that is older than app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in filters as in results.
+     * <p>Returns friend requests in the order of their ids, or of the first date in the query. A
+     * pending request that is older than
+     * app.service.user.friend-request.friend-request-expire-after-seconds counts as expired, in
+     * filters as in results.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -87,7 +95,10 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests by page.
-     * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long
+     * as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -99,7 +110,10 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Query friend requests by page.
-     * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of friend requests and how many match. <code>total</code> is exact as long
+     * as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_FRIEND_REQUEST_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -110,7 +124,9 @@ public final class UsersRelationshipsFriendRequestsApi {
 
     /**
      * Update friend requests.
-     * <p>Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED the response date is the given one or now; any other status removes it. No relationship is created.
+     * <p>Changes friend requests. Absent fields are not changed. With ACCEPTED, DECLINED or IGNORED
+     * the response date is the given one or now; any other status removes it. No relationship is
+     * created.
      * Permission: <code>USER_FRIEND_REQUEST_UPDATE</code>.
      * @param input the parameters
      * @return the response; null if it is empty

@@ -38,7 +38,9 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Delete relationship groups.
-     * <p>Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
+     * <p>Deletes relationship groups and moves their members to the default groups of their owners,
+     * whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups
+     * but the default ones are deleted.
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
      * <p>An input that selects nothing is refused; {@link #deleteAll()} is for all.
      * @param input the parameters
@@ -52,8 +54,11 @@ public final class UsersRelationshipsGroupsApi {
     }
 
     /**
-     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless <code>app.service.admin-api.allow-delete-without-filter</code> is true.
-     * <p>Deletes relationship groups and moves their members to the default groups of their owners, whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups but the default ones are deleted.
+     * The same as {@link #delete}, for all instead of selected ones. The server refuses it unless
+     * <code>app.service.admin-api.allow-delete-without-filter</code> is true.
+     * <p>Deletes relationship groups and moves their members to the default groups of their owners,
+     * whose index is 0. Those cannot be deleted. Without keys, where that is allowed, all groups
+     * but the default ones are deleted.
      * Permission: <code>USER_RELATIONSHIP_GROUP_DELETE</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -64,7 +69,8 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups.
-     * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
+     * <p>Returns relationship groups in the order of owner and index, or of the first date in the
+     * query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -76,7 +82,8 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups.
-     * <p>Returns relationship groups in the order of owner and index, or of the first date in the query.
+     * <p>Returns relationship groups in the order of owner and index, or of the first date in the
+     * query.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request
@@ -87,7 +94,10 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups by page.
-     * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as
+     * long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @param input the parameters
      * @return the response; null if it is empty
@@ -99,7 +109,10 @@ public final class UsersRelationshipsGroupsApi {
 
     /**
      * Query relationship groups by page.
-     * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>; otherwise it is the number of records before the page plus 10000, and <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
+     * <p>Returns a page of relationship groups and how many match. <code>total</code> is exact as
+     * long as counting takes no longer than <code>app.service.admin-api.total-budget-millis</code>;
+     * otherwise it is the number of records before the page plus 10000, and
+     * <code>totalIsExact</code> is false. With <code>exactTotal=true</code> it is always exact.
      * Permission: <code>USER_RELATIONSHIP_GROUP_QUERY</code>.
      * @return the response; null if it is empty
      * @throws im.app.plugin.AppException if the server refuses the request

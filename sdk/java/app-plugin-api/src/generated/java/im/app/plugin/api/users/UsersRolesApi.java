@@ -38,7 +38,8 @@ public final class UsersRolesApi {
 
     /**
      * Delete user roles.
-     * <p>Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted roles and can create no groups.
+     * <p>Deletes roles, but not the default role, whose id is 0. Users keep the ids of deleted
+     * roles and can create no groups.
      * Permission: <code>USER_ROLE_DELETE</code>.
      * <p>An input that selects nothing is refused.
      * @param input the parameters

@@ -22,7 +22,10 @@ import im.app.proto.DeviceType;
 import im.app.proto.Value;
 import java.util.List;
 
-/** The other end of {@link Dispatch}: writes arguments and reads answers, as the server does. Tests of plugins call extensions through it. */
+/**
+ * The other end of {@link Dispatch}: writes arguments and reads answers, as the server does. Tests
+ * of plugins call extensions through it.
+ */
 public final class Arguments {
     private Arguments() {}
 

@@ -32,7 +32,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads and writes what extension points get and answer. Null is written as what is empty where the server knows no null. */
+/**
+ * Reads and writes what extension points get and answer. Null is written as what is empty where the
+ * server knows no null.
+ */
 final class Codecs {
     private Codecs() {}
 

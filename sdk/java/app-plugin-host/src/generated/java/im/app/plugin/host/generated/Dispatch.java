@@ -43,11 +43,15 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Calls the methods of extensions with what the server sent, and writes what they answer. The number of a method is its position
+ * Calls the methods of extensions with what the server sent, and writes what they answer. The
+ * number of a method is its position
  * in the list of all methods of all extension points.
  */
 public final class Dispatch {
-    /** What the server must have as well: it stands for the extension points and all types behind them. */
+    /**
+     * What the server must have as well: it stands for the extension points and all types behind
+     * them.
+     */
     public static final String FINGERPRINT = "be1f5393f12b8921fefdbcd7744981bab9b82e5e26ee1bf6fdd015426541399d";
 
     /** The extension points in their order. */

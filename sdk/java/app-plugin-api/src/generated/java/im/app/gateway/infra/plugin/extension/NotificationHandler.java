@@ -17,22 +17,26 @@ import org.jspecify.annotations.Nullable;
 public interface NotificationHandler extends ExtensionPoint {
     /**
      * Called after a notification is written to the sessions of its recipients.
-     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged
+     * and counted.
      * @param notification The notification.
      * @param recipientIds The recipients for whom this gateway received the notification.
      * @param offlineRecipientIds The recipients who could not be reached on this gateway.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void handle(AppNotification notification, List<Long> recipientIds, List<Long> offlineRecipientIds) throws Exception {
     }
 
     /**
-     * The same as {@link #handle}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #handle}, for answers that come later. An extension overrides one of the
+     * two.
      * @param notification The notification.
      * @param recipientIds The recipients for whom this gateway received the notification.
      * @param offlineRecipientIds The recipients who could not be reached on this gateway.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> handleAsync(AppNotification notification, List<Long> recipientIds, List<Long> offlineRecipientIds) throws Exception {
         handle(notification, recipientIds, offlineRecipientIds);

@@ -15,21 +15,26 @@ import org.jspecify.annotations.Nullable;
  */
 public interface UserAuthenticator extends ExtensionPoint {
     /**
-     * Called when a client logs in. Returns true to accept the login, false to reject it; null leaves the decision to the next extension and, after the last one, to the server.
-     * <p>Extensions are called in order until one returns a result. A failure refuses the operation.
+     * Called when a client logs in. Returns true to accept the login, false to reject it; null
+     * leaves the decision to the next extension and, after the last one, to the server.
+     * <p>Extensions are called in order until one returns a result. A failure refuses the
+     * operation.
      * @param userLoginInfo The credentials and the device of the client.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Boolean authenticate(UserLoginInfo userLoginInfo) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #authenticate}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #authenticate}, for answers that come later. An extension overrides one of
+     * the two.
      * @param userLoginInfo The credentials and the device of the client.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Boolean> authenticateAsync(UserLoginInfo userLoginInfo) throws Exception {
         return CompletableFuture.completedFuture(authenticate(userLoginInfo));

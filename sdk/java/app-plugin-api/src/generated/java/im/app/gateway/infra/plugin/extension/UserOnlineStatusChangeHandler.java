@@ -18,20 +18,24 @@ import org.jspecify.annotations.Nullable;
 public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
     /**
      * Called after a session is opened.
-     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged
+     * and counted.
      * @param userSessions The sessions of the user on this gateway, including the new one.
      * @param userSession The new session.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void goOnline(ClientSessions userSessions, ClientSession userSession) throws Exception {
     }
 
     /**
-     * The same as {@link #goOnline}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #goOnline}, for answers that come later. An extension overrides one of the
+     * two.
      * @param userSessions The sessions of the user on this gateway, including the new one.
      * @param userSession The new session.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> goOnlineAsync(ClientSessions userSessions, ClientSession userSession) throws Exception {
         goOnline(userSessions, userSession);
@@ -39,21 +43,26 @@ public interface UserOnlineStatusChangeHandler extends ExtensionPoint {
     }
 
     /**
-     * Called after a session is closed. If no session remains, the user is no longer connected to this gateway.
-     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
+     * Called after a session is closed. If no session remains, the user is no longer connected to
+     * this gateway.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged
+     * and counted.
      * @param userSessions The remaining sessions of the user on this gateway.
      * @param closeReason Why the session was closed.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void goOffline(ClientSessions userSessions, CloseReason closeReason) throws Exception {
     }
 
     /**
-     * The same as {@link #goOffline}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #goOffline}, for answers that come later. An extension overrides one of
+     * the two.
      * @param userSessions The remaining sessions of the user on this gateway.
      * @param closeReason Why the session was closed.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> goOfflineAsync(ClientSessions userSessions, CloseReason closeReason) throws Exception {
         goOffline(userSessions, closeReason);

@@ -16,42 +16,52 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ClientRequestHandler extends ExtensionPoint {
     /**
-     * Called before a request is handled. Returns the replacement; null leaves the request unchanged.
-     * <p>Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
+     * Called before a request is handled. Returns the replacement; null leaves the request
+     * unchanged.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure
+     * refuses the operation.
      * @param clientRequest The request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable ClientRequest transform(ClientRequest clientRequest) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #transform}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #transform}, for answers that come later. An extension overrides one of
+     * the two.
      * @param clientRequest The request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable ClientRequest> transformAsync(ClientRequest clientRequest) throws Exception {
         return CompletableFuture.completedFuture(transform(clientRequest));
     }
 
     /**
-     * Called before the server handles a request. Returns the result to send instead; null leaves the request to the next extension and, after the last one, to the server.
-     * <p>Extensions are called in order until one returns a result. A failure refuses the operation.
+     * Called before the server handles a request. Returns the result to send instead; null leaves
+     * the request to the next extension and, after the last one, to the server.
+     * <p>Extensions are called in order until one returns a result. A failure refuses the
+     * operation.
      * @param clientRequest The request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable RequestHandlerResult handle(ClientRequest clientRequest) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #handle}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #handle}, for answers that come later. An extension overrides one of the
+     * two.
      * @param clientRequest The request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable RequestHandlerResult> handleAsync(ClientRequest clientRequest) throws Exception {
         return CompletableFuture.completedFuture(handle(clientRequest));

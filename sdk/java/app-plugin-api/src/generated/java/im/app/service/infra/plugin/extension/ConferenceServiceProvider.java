@@ -13,50 +13,61 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Hosts meetings.
- * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not override is not called.
+ * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not
+ * override is not called.
  */
 public interface ConferenceServiceProvider extends ExtensionPoint {
     /**
-     * Called when a user creates a meeting that starts immediately. Other users can see the meeting after the call succeeds. Returns what the creator needs to enter the meeting, or null if nothing is needed. For a meeting that starts later, the first call is acceptMeetingInvitation.
+     * Called when a user creates a meeting that starts immediately. Other users can see the meeting
+     * after the call succeeds. Returns what the creator needs to enter the meeting, or null if
+     * nothing is needed. For a meeting that starts later, the first call is
+     * acceptMeetingInvitation.
      * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who creates the meeting.
      * @param meeting The meeting.
      * @param options The limits of the meeting.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable MeetingAccess createMeeting(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #createMeeting}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #createMeeting}, for answers that come later. An extension overrides one
+     * of the two.
      * @param requesterId The user who creates the meeting.
      * @param meeting The meeting.
      * @param options The limits of the meeting.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable MeetingAccess> createMeetingAsync(long requesterId, Meeting meeting, CreateMeetingOptions options) throws Exception {
         return CompletableFuture.completedFuture(createMeeting(requesterId, meeting, options));
     }
 
     /**
-     * Called when the creator cancels a meeting, which may not have started yet. The meeting is cancelled after the call succeeds. May be called more than once for a meeting.
+     * Called when the creator cancels a meeting, which may not have started yet. The meeting is
+     * cancelled after the call succeeds. May be called more than once for a meeting.
      * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who cancels the meeting.
      * @param meetingId The meeting.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void cancelMeeting(long requesterId, long meetingId) throws Exception {
     }
 
     /**
-     * The same as {@link #cancelMeeting}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #cancelMeeting}, for answers that come later. An extension overrides one
+     * of the two.
      * @param requesterId The user who cancels the meeting.
      * @param meetingId The meeting.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> cancelMeetingAsync(long requesterId, long meetingId) throws Exception {
         cancelMeeting(requesterId, meetingId);
@@ -64,44 +75,52 @@ public interface ConferenceServiceProvider extends ExtensionPoint {
     }
 
     /**
-     * Called before a meeting is created, if the number of active meetings per user is limited. Returns the number of active meetings of the user; null means no limit.
+     * Called before a meeting is created, if the number of active meetings per user is limited.
+     * Returns the number of active meetings of the user; null means no limit.
      * <p>There is at most one extension. A failure refuses the operation.
      * @param userId The user who wants to create a meeting.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Integer countActiveMeetingsByUserId(long userId) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #countActiveMeetingsByUserId}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #countActiveMeetingsByUserId}, for answers that come later. An extension
+     * overrides one of the two.
      * @param userId The user who wants to create a meeting.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Integer> countActiveMeetingsByUserIdAsync(long userId) throws Exception {
         return CompletableFuture.completedFuture(countActiveMeetingsByUserId(userId));
     }
 
     /**
-     * Called when a user, including the creator, enters a meeting. Returns what the client needs to enter it.
+     * Called when a user, including the creator, enters a meeting. Returns what the client needs to
+     * enter it.
      * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId The user who enters the meeting.
      * @param meetingId The meeting.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable MeetingAccess acceptMeetingInvitation(long requesterId, long meetingId) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #acceptMeetingInvitation}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #acceptMeetingInvitation}, for answers that come later. An extension
+     * overrides one of the two.
      * @param requesterId The user who enters the meeting.
      * @param meetingId The meeting.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable MeetingAccess> acceptMeetingInvitationAsync(long requesterId, long meetingId) throws Exception {
         return CompletableFuture.completedFuture(acceptMeetingInvitation(requesterId, meetingId));

@@ -11,24 +11,31 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gets every change of users, groups and messages of the whole cluster from the database, in order and at least once. One node at a time calls it.
+ * Gets every change of users, groups and messages of the whole cluster from the database, in order
+ * and at least once. One node at a time calls it.
  * <p>Called on: SERVICE. A method that an extension does not override is not called.
  */
 public interface DomainEventConsumer extends ExtensionPoint {
     /**
-     * Called with the events after those of the last call that succeeded, at most 100. If it throws or exceeds its time limit, it is called again with the same events, and maybe more, after 1 second, then 2, 4, …, at most 60.
-     * <p>Each extension is called repeatedly until it succeeds, with one call at a time. A failure is logged and counted.
+     * Called with the events after those of the last call that succeeded, at most 100. If it throws
+     * or exceeds its time limit, it is called again with the same events, and maybe more, after 1
+     * second, then 2, 4, …, at most 60.
+     * <p>Each extension is called repeatedly until it succeeds, with one call at a time. A failure
+     * is logged and counted.
      * @param events The events in their order.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void consumeDomainEvents(List<DomainEvent> events) throws Exception {
     }
 
     /**
-     * The same as {@link #consumeDomainEvents}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #consumeDomainEvents}, for answers that come later. An extension overrides
+     * one of the two.
      * @param events The events in their order.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> consumeDomainEventsAsync(List<DomainEvent> events) throws Exception {
         consumeDomainEvents(events);

@@ -11,24 +11,31 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observes what happens on this node: on a service the changes of users, groups and messages, after they are committed, and on a gateway sessions. Each event is delivered at most once; what happens while the extension is not started is not delivered.
+ * Observes what happens on this node: on a service the changes of users, groups and messages, after
+ * they are committed, and on a gateway sessions. Each event is delivered at most once; what happens
+ * while the extension is not started is not delivered.
  * <p>Called on: GATEWAY, SERVICE. A method that an extension does not override is not called.
  */
 public interface DomainEventHandler extends ExtensionPoint {
     /**
-     * Called after a transaction that changed something is committed, and after a session is opened or closed. Calls are not in the order of the transactions.
-     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
+     * Called after a transaction that changed something is committed, and after a session is opened
+     * or closed. Calls are not in the order of the transactions.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged
+     * and counted.
      * @param events The events of the transaction, or the one of the session.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void handleDomainEvents(List<DomainEvent> events) throws Exception {
     }
 
     /**
-     * The same as {@link #handleDomainEvents}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #handleDomainEvents}, for answers that come later. An extension overrides
+     * one of the two.
      * @param events The events of the transaction, or the one of the session.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> handleDomainEventsAsync(List<DomainEvent> events) throws Exception {
         handleDomainEvents(events);

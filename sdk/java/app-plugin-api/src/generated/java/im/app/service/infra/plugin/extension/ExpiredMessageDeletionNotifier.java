@@ -16,21 +16,26 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ExpiredMessageDeletionNotifier extends ExtensionPoint {
     /**
-     * Called with expired messages, in batches. Returns the messages to delete; null deletes all of them, an empty list none.
-     * <p>Extensions are called in order; each receives the result of the previous one. A failure refuses the operation.
+     * Called with expired messages, in batches. Returns the messages to delete; null deletes all of
+     * them, an empty list none.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure
+     * refuses the operation.
      * @param messages The messages that are about to be deleted.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #getMessagesToDelete}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #getMessagesToDelete}, for answers that come later. An extension overrides
+     * one of the two.
      * @param messages The messages that are about to be deleted.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable List<StoredMessage>> getMessagesToDeleteAsync(List<StoredMessage> messages) throws Exception {
         return CompletableFuture.completedFuture(getMessagesToDelete(messages));

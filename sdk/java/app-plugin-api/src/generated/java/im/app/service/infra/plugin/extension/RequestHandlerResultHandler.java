@@ -17,52 +17,62 @@ import org.jspecify.annotations.Nullable;
  */
 public interface RequestHandlerResultHandler extends ExtensionPoint {
     /**
-     * Called before the notifications of a successful request are sent. The notifications in the returned result replace those of the request; null leaves them unchanged.
-     * <p>Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
+     * Called before the notifications of a successful request are sent. The notifications in the
+     * returned result replace those of the request; null leaves them unchanged.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure is
+     * logged and counted; the server continues without the extension.
      * @param result The result of the request.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable RequestHandlerResult beforeNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #beforeNotify}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #beforeNotify}, for answers that come later. An extension overrides one of
+     * the two.
      * @param result The result of the request.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable RequestHandlerResult> beforeNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice) throws Exception {
         return CompletableFuture.completedFuture(beforeNotify(result, requesterId, requesterDevice));
     }
 
     /**
-     * Called after each notification is sent. The returned result is passed to the next extension only; null passes the result unchanged.
-     * <p>Extensions are called in order; each receives the result of the previous one. A failure is logged and counted; the server continues without the extension.
+     * Called after each notification is sent. The returned result is passed to the next extension
+     * only; null passes the result unchanged.
+     * <p>Extensions are called in order; each receives the result of the previous one. A failure is
+     * logged and counted; the server continues without the extension.
      * @param result The result of the request, with this notification.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.
      * @param offlineRecipientIds The recipients who have no session in the cluster.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable RequestHandlerResult afterNotify(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #afterNotify}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #afterNotify}, for answers that come later. An extension overrides one of
+     * the two.
      * @param result The result of the request, with this notification.
      * @param requesterId The user who made the request.
      * @param requesterDevice The type of the device of the requester.
      * @param offlineRecipientIds The recipients who have no session in the cluster.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable RequestHandlerResult> afterNotifyAsync(RequestHandlerResult result, long requesterId, DeviceType requesterDevice, List<Long> offlineRecipientIds) throws Exception {
         return CompletableFuture.completedFuture(afterNotify(result, requesterId, requesterDevice, offlineRecipientIds));

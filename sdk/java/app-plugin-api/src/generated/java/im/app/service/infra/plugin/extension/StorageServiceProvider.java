@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Stores pictures and attachments.
- * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not override is not called.
+ * <p>Called on: SERVICE. Only one plugin may implement it. A method that an extension does not
+ * override is not called.
  */
 public interface StorageServiceProvider extends ExtensionPoint {
     /**
@@ -23,17 +24,20 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * <p>There is at most one extension. A failure refuses the operation.
      * @param requesterId Who asks.
      * @param customAttributes The custom attributes of the request.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void deleteUserProfilePicture(long requesterId, List<Value> customAttributes) throws Exception {
     }
 
     /**
-     * The same as {@link #deleteUserProfilePicture}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #deleteUserProfilePicture}, for answers that come later. An extension
+     * overrides one of the two.
      * @param requesterId Who asks.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> deleteUserProfilePictureAsync(long requesterId, List<Value> customAttributes) throws Exception {
         deleteUserProfilePicture(requesterId, customAttributes);
@@ -48,20 +52,23 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryUserProfilePictureUploadInfo(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryUserProfilePictureUploadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryUserProfilePictureUploadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryUserProfilePictureUploadInfoAsync(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryUserProfilePictureUploadInfo(requesterId, resourceName, resourceMediaType, customAttributes));
@@ -74,19 +81,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param userId The user.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryUserProfilePictureDownloadInfo(long requesterId, long userId, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryUserProfilePictureDownloadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryUserProfilePictureDownloadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param userId The user.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryUserProfilePictureDownloadInfoAsync(long requesterId, long userId, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryUserProfilePictureDownloadInfo(requesterId, userId, customAttributes));
@@ -98,18 +108,21 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void deleteGroupProfilePicture(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
     }
 
     /**
-     * The same as {@link #deleteGroupProfilePicture}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #deleteGroupProfilePicture}, for answers that come later. An extension
+     * overrides one of the two.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> deleteGroupProfilePictureAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         deleteGroupProfilePicture(requesterId, groupId, customAttributes);
@@ -125,21 +138,24 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryGroupProfilePictureUploadInfo(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryGroupProfilePictureUploadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryGroupProfilePictureUploadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryGroupProfilePictureUploadInfoAsync(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryGroupProfilePictureUploadInfo(requesterId, groupId, resourceName, resourceMediaType, customAttributes));
@@ -152,19 +168,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryGroupProfilePictureDownloadInfo(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryGroupProfilePictureDownloadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryGroupProfilePictureDownloadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryGroupProfilePictureDownloadInfoAsync(long requesterId, long groupId, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryGroupProfilePictureDownloadInfo(requesterId, groupId, customAttributes));
@@ -177,19 +196,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param customAttributes The custom attributes of the request.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void deleteMessageAttachment(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
     }
 
     /**
-     * The same as {@link #deleteMessageAttachment}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #deleteMessageAttachment}, for answers that come later. An extension
+     * overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> deleteMessageAttachmentAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         deleteMessageAttachment(requesterId, idNum, idStr, customAttributes);
@@ -203,19 +225,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param userId The user.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void shareMessageAttachmentWithUser(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
     }
 
     /**
-     * The same as {@link #shareMessageAttachmentWithUser}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #shareMessageAttachmentWithUser}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param userId The user.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> shareMessageAttachmentWithUserAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
         shareMessageAttachmentWithUser(requesterId, idNum, idStr, userId);
@@ -229,19 +254,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param groupId The group.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void shareMessageAttachmentWithGroup(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
     }
 
     /**
-     * The same as {@link #shareMessageAttachmentWithGroup}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #shareMessageAttachmentWithGroup}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param groupId The group.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> shareMessageAttachmentWithGroupAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
         shareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId);
@@ -255,19 +283,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param userId The user.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void unshareMessageAttachmentWithUser(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
     }
 
     /**
-     * The same as {@link #unshareMessageAttachmentWithUser}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #unshareMessageAttachmentWithUser}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param userId The user.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> unshareMessageAttachmentWithUserAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long userId) throws Exception {
         unshareMessageAttachmentWithUser(requesterId, idNum, idStr, userId);
@@ -281,19 +312,22 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param groupId The group.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void unshareMessageAttachmentWithGroup(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
     }
 
     /**
-     * The same as {@link #unshareMessageAttachmentWithGroup}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #unshareMessageAttachmentWithGroup}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param groupId The group.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> unshareMessageAttachmentWithGroupAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, long groupId) throws Exception {
         unshareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId);
@@ -308,20 +342,23 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryMessageAttachmentUploadInfo(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentUploadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentUploadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoAsync(long requesterId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfo(requesterId, resourceName, resourceMediaType, customAttributes));
@@ -336,21 +373,24 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryMessageAttachmentUploadInfoInPrivateConversation(long requesterId, long userId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentUploadInfoInPrivateConversation}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentUploadInfoInPrivateConversation}, for answers that
+     * come later. An extension overrides one of the two.
      * @param requesterId Who asks.
      * @param userId The user.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoInPrivateConversationAsync(long requesterId, long userId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfoInPrivateConversation(requesterId, userId, resourceName, resourceMediaType, customAttributes));
@@ -365,21 +405,24 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryMessageAttachmentUploadInfoInGroupConversation(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentUploadInfoInGroupConversation}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentUploadInfoInGroupConversation}, for answers that
+     * come later. An extension overrides one of the two.
      * @param requesterId Who asks.
      * @param groupId The group.
      * @param resourceName The name of the file. May be null.
      * @param resourceMediaType The media type of the file. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentUploadInfoInGroupConversationAsync(long requesterId, long groupId, @Nullable String resourceName, @Nullable String resourceMediaType, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentUploadInfoInGroupConversation(requesterId, groupId, resourceName, resourceMediaType, customAttributes));
@@ -393,20 +436,23 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable Map<String, String> queryMessageAttachmentDownloadInfo(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentDownloadInfo}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentDownloadInfo}, for answers that come later. An
+     * extension overrides one of the two.
      * @param requesterId Who asks.
      * @param idNum The id of the attachment, if it is a number. May be null.
      * @param idStr The id of the attachment, if it is a text. May be null.
      * @param customAttributes The custom attributes of the request.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Map<String, String>> queryMessageAttachmentDownloadInfoAsync(long requesterId, @Nullable Long idNum, @Nullable String idStr, List<Value> customAttributes) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentDownloadInfo(requesterId, idNum, idStr, customAttributes));
@@ -418,18 +464,21 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param requesterId Who asks.
      * @param creationDateRange When it was stored. May be null.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosUploadedByRequester(long requesterId, @Nullable DateRange creationDateRange) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentInfosUploadedByRequester}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentInfosUploadedByRequester}, for answers that come
+     * later. An extension overrides one of the two.
      * @param requesterId Who asks.
      * @param creationDateRange When it was stored. May be null.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosUploadedByRequesterAsync(long requesterId, @Nullable DateRange creationDateRange) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosUploadedByRequester(requesterId, creationDateRange));
@@ -441,22 +490,27 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param requesterId Who asks.
      * @param userIds The users; none are all.
      * @param creationDateRange When it was stored. May be null.
-     * @param areSharedByRequester Whether the requester shared them; nothing is either. May be null.
+     * @param areSharedByRequester Whether the requester shared them; nothing is either. May be
+     *     null.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosInPrivateConversations(long requesterId, List<Long> userIds, @Nullable DateRange creationDateRange, @Nullable Boolean areSharedByRequester) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentInfosInPrivateConversations}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentInfosInPrivateConversations}, for answers that come
+     * later. An extension overrides one of the two.
      * @param requesterId Who asks.
      * @param userIds The users; none are all.
      * @param creationDateRange When it was stored. May be null.
-     * @param areSharedByRequester Whether the requester shared them; nothing is either. May be null.
+     * @param areSharedByRequester Whether the requester shared them; nothing is either. May be
+     *     null.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosInPrivateConversationsAsync(long requesterId, List<Long> userIds, @Nullable DateRange creationDateRange, @Nullable Boolean areSharedByRequester) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosInPrivateConversations(requesterId, userIds, creationDateRange, areSharedByRequester));
@@ -470,20 +524,23 @@ public interface StorageServiceProvider extends ExtensionPoint {
      * @param userIds The users; none are all.
      * @param creationDateRange When it was stored. May be null.
      * @return the answer, or null for nothing
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default @Nullable List<StorageResourceInfo> queryMessageAttachmentInfosInGroupConversations(long requesterId, List<Long> groupIds, List<Long> userIds, @Nullable DateRange creationDateRange) throws Exception {
         return null;
     }
 
     /**
-     * The same as {@link #queryMessageAttachmentInfosInGroupConversations}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #queryMessageAttachmentInfosInGroupConversations}, for answers that come
+     * later. An extension overrides one of the two.
      * @param requesterId Who asks.
      * @param groupIds The groups; none are all.
      * @param userIds The users; none are all.
      * @param creationDateRange When it was stored. May be null.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable List<StorageResourceInfo>> queryMessageAttachmentInfosInGroupConversationsAsync(long requesterId, List<Long> groupIds, List<Long> userIds, @Nullable DateRange creationDateRange) throws Exception {
         return CompletableFuture.completedFuture(queryMessageAttachmentInfosInGroupConversations(requesterId, groupIds, userIds, creationDateRange));

@@ -16,18 +16,22 @@ import org.jspecify.annotations.Nullable;
 public interface AdminActionHandler extends ExtensionPoint {
     /**
      * Called after every request of an administrator, including rejected ones.
-     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged and counted.
+     * <p>Extensions are called concurrently; the server does not wait for them. A failure is logged
+     * and counted.
      * @param adminAction The action, who requested it, and its result.
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default void handleAdminAction(AdminAction adminAction) throws Exception {
     }
 
     /**
-     * The same as {@link #handleAdminAction}, for answers that come later. An extension overrides one of the two.
+     * The same as {@link #handleAdminAction}, for answers that come later. An extension overrides
+     * one of the two.
      * @param adminAction The action, who requested it, and its result.
      * @return the stage that has the answer
-     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a status code
+     * @throws Exception if the call fails; an {@link im.app.plugin.AppException} refuses with a
+     *     status code
      */
     default CompletionStage<@Nullable Void> handleAdminActionAsync(AdminAction adminAction) throws Exception {
         handleAdminAction(adminAction);
