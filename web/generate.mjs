@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes the types of the admin interface from its OpenAPI documents. Integers of 64 bits arrive as strings where a
-// number would lose digits (see src/api/json.ts).
+// Writes the types of the admin interface from its OpenAPI documents. Integers of 64 bits arrive as
+// strings where a number would lose digits (see src/api/json.ts).
 import fs from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'

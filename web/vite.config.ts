@@ -3,7 +3,8 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// The build must give the same bytes from the same sources: a test compares it with the files that are committed.
+// The build must give the same bytes from the same sources: a test compares it with the files that
+// are committed.
 export default defineConfig({
   base: './',
   plugins: [react()],

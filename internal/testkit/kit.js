@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The module 'app:test' for tests of plugins, and their runner. It is bundled before each test file.
+// The module 'app:test' for tests of plugins, and their runner. It is bundled before each test
+// file.
 
 const host = globalThis.__app_functions;
 delete globalThis.__app_functions;

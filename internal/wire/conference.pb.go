@@ -455,7 +455,8 @@ func (x *QueryMeetingsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateMeetingInvitationRequest answers the invitation to a meeting; accepting returns an access token.
+// UpdateMeetingInvitationRequest answers the invitation to a meeting; accepting returns an access
+// token.
 type UpdateMeetingInvitationRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MeetingId        int64                  `protobuf:"varint,1,opt,name=meeting_id,json=meetingId,proto3" json:"meeting_id,omitempty"`

@@ -381,7 +381,8 @@ func (x *GroupInvitationsWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// GroupJoinQuestion is a question that users must answer to join. Only the owner and managers see the answers.
+// GroupJoinQuestion is a question that users must answer to join. Only the owner and managers see
+// the answers.
 type GroupJoinQuestion struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Id               *int64                 `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
@@ -466,8 +467,8 @@ func (x *GroupJoinQuestion) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// GroupJoinQuestionsAnswerResult lists the correctly answered questions, and reports whether they suffice to
-// join.
+// GroupJoinQuestionsAnswerResult lists the correctly answered questions, and reports whether they
+// suffice to join.
 type GroupJoinQuestionsAnswerResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Score         int32                  `protobuf:"varint,1,opt,name=score,proto3" json:"score,omitempty"`
@@ -1704,7 +1705,8 @@ func (x *QueryGroupBlockedUserInfosRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CheckGroupJoinQuestionsAnswersRequest answers the questions of a group; with enough points the requester joins it.
+// CheckGroupJoinQuestionsAnswersRequest answers the questions of a group; with enough points the
+// requester joins it.
 type CheckGroupJoinQuestionsAnswersRequest struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	QuestionIdToAnswer map[int64]string       `protobuf:"bytes,1,rep,name=question_id_to_answer,json=questionIdToAnswer,proto3" json:"question_id_to_answer,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -2115,8 +2117,8 @@ func (x *DeleteGroupJoinRequestRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// QueryGroupInvitationsRequest queries the invitations of a group, or those that the requester sent or
-// received.
+// QueryGroupInvitationsRequest queries the invitations of a group, or those that the requester sent
+// or received.
 type QueryGroupInvitationsRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	GroupId          *int64                 `protobuf:"varint,1,opt,name=group_id,json=groupId,proto3,oneof" json:"group_id,omitempty"`
@@ -2615,7 +2617,8 @@ func (x *CreateGroupMembersRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteGroupMembersRequest removes members, leaves the group, or transfers its ownership to a successor.
+// DeleteGroupMembersRequest removes members, leaves the group, or transfers its ownership to a
+// successor.
 type DeleteGroupMembersRequest struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	GroupId           int64                  `protobuf:"varint,1,opt,name=group_id,json=groupId,proto3" json:"group_id,omitempty"`

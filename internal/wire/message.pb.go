@@ -452,7 +452,8 @@ func (x *CreateMessageReactionsRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateMessageRequest sends a message to a group or a user. If message_id is set, it forwards that message.
+// CreateMessageRequest sends a message to a group or a user. If message_id is set, it forwards that
+// message.
 type CreateMessageRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MessageId        *int64                 `protobuf:"varint,1,opt,name=message_id,json=messageId,proto3,oneof" json:"message_id,omitempty"`

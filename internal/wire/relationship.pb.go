@@ -296,8 +296,8 @@ func (x *UserFriendRequestsWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// UserRelationship is directed: how its owner sees the related user. With a block date, the related user is
-// blocked.
+// UserRelationship is directed: how its owner sees the related user. With a block date, the related
+// user is blocked.
 type UserRelationship struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	OwnerId           *int64                 `protobuf:"varint,1,opt,name=owner_id,json=ownerId,proto3,oneof" json:"owner_id,omitempty"`
@@ -459,7 +459,8 @@ func (x *UserRelationshipGroup) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UserRelationshipGroupsWithVersion is a list of relationship groups and the date of its last change.
+// UserRelationshipGroupsWithVersion is a list of relationship groups and the date of its last
+// change.
 type UserRelationshipGroupsWithVersion struct {
 	state                  protoimpl.MessageState   `protogen:"open.v1"`
 	UserRelationshipGroups []*UserRelationshipGroup `protobuf:"bytes,1,rep,name=user_relationship_groups,json=userRelationshipGroups,proto3" json:"user_relationship_groups,omitempty"`
@@ -809,7 +810,8 @@ func (x *DeleteFriendRequestRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// DeleteRelationshipGroupMemberRequest moves a related user to another group. It has no field in the envelope.
+// DeleteRelationshipGroupMemberRequest moves a related user to another group. It has no field in
+// the envelope.
 type DeleteRelationshipGroupMemberRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -1414,7 +1416,8 @@ func (x *UpdateRelationshipGroupRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateRelationshipRequest changes a relationship: its name, its groups, whether the user is blocked.
+// UpdateRelationshipRequest changes a relationship: its name, its groups, whether the user is
+// blocked.
 type UpdateRelationshipRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserId           int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`

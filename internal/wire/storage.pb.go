@@ -526,7 +526,8 @@ func (x *QueryResourceUploadInfoRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateMessageAttachmentInfoRequest shares an attachment with a user or a group, or stops sharing it.
+// UpdateMessageAttachmentInfoRequest shares an attachment with a user or a group, or stops sharing
+// it.
 type UpdateMessageAttachmentInfoRequest struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	AttachmentIdNum      *int64                 `protobuf:"varint,1,opt,name=attachment_id_num,json=attachmentIdNum,proto3,oneof" json:"attachment_id_num,omitempty"`

@@ -684,13 +684,15 @@ func (x *UserOnlineStatuses) GetStatuses() []*UserOnlineStatus {
 	return nil
 }
 
-// UserSession describes the new session of a client; the server sends it before the response to the login.
+// UserSession describes the new session of a client; the server sends it before the response to the
+// login.
 type UserSession struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	SessionId        string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	ServerId         string                 `protobuf:"bytes,2,opt,name=server_id,json=serverId,proto3" json:"server_id,omitempty"`
 	CustomAttributes []*Value               `protobuf:"bytes,15,rep,name=custom_attributes,json=customAttributes,proto3" json:"custom_attributes,omitempty"`
-	// heartbeat_interval_seconds is the requested interval between heartbeats when nothing else is sent; 0 leaves the interval to the client.
+	// heartbeat_interval_seconds is the requested interval between heartbeats when nothing else is
+	// sent; 0 leaves the interval to the client.
 	HeartbeatIntervalSeconds int32 `protobuf:"varint,100,opt,name=heartbeat_interval_seconds,json=heartbeatIntervalSeconds,proto3" json:"heartbeat_interval_seconds,omitempty"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
@@ -815,8 +817,8 @@ func (x *UserSettings) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// CreateSessionRequest logs a user in. The version must be 1. The content of password depends on the configured
-// authentication of the server.
+// CreateSessionRequest logs a user in. The version must be 1. The content of password depends on
+// the configured authentication of the server.
 type CreateSessionRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Version          int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -1392,7 +1394,8 @@ func (x *UpdateUserLocationRequest) GetCustomAttributes() []*Value {
 	return nil
 }
 
-// UpdateUserOnlineStatusRequest sets the requester's status; OFFLINE disconnects the named devices, or all.
+// UpdateUserOnlineStatusRequest sets the requester's status; OFFLINE disconnects the named devices,
+// or all.
 type UpdateUserOnlineStatusRequest struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	DeviceTypes      []DeviceType           `protobuf:"varint,1,rep,packed,name=device_types,json=deviceTypes,proto3,enum=im.app.proto.DeviceType" json:"device_types,omitempty"`

@@ -75,8 +75,8 @@ func (x *LongsWithVersion) GetLastUpdatedDate() int64 {
 	return 0
 }
 
-// StringsWithVersion is a list of texts and the date of its last change. Storage queries return alternating
-// keys and values.
+// StringsWithVersion is a list of texts and the date of its last change. Storage queries return
+// alternating keys and values.
 type StringsWithVersion struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Strings         []string               `protobuf:"bytes,1,rep,name=strings,proto3" json:"strings,omitempty"`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The environment of a plugin in JavaScript: the language ECMAScript 2022 and these globals. There is
-// no DOM and no Node.js, so use "lib": ["ES2022"] and "types": ["app-plugin"] in jsconfig.json.
+// The environment of a plugin in JavaScript: the language ECMAScript 2022 and these globals. There
+// is no DOM and no Node.js, so use "lib": ["ES2022"] and "types": ["app-plugin"] in jsconfig.json.
 
 /// <reference path="points.d.ts" />
 /// <reference path="api.d.ts" />
@@ -33,8 +33,8 @@ interface PluginDescriptor {
   'compatible-servers'?: string[] | string;
   'compatible-server'?: string[] | string;
   /**
-   * The JSON Schema (2020-12) of the settings that administrators can change while the plugin runs: an object with properties.
-   * Secrets have writeOnly: true or format: 'password'.
+   * The JSON Schema (2020-12) of the settings that administrators can change while the plugin runs:
+   * an object with properties. Secrets have writeOnly: true or format: 'password'.
    */
   settings?: { [keyword: string]: unknown };
   /**
@@ -59,8 +59,8 @@ declare abstract class AppPlugin {
 }
 
 /**
- * An extension extends this class and has functions of the extension points that it names, which are called as methods.
- * All hooks are optional, may be async, and have a time limit.
+ * An extension extends this class and has functions of the extension points that it names, which
+ * are called as methods. All hooks are optional, may be async, and have a time limit.
  */
 declare abstract class AppExtension {
   /**
@@ -97,7 +97,10 @@ declare abstract class AppExtension {
 /** A self-contained JSON Schema (draft 2020-12). */
 type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** An operation of the admin interface, at /plugins/endpoints/ followed by the id of the plugin and the path. */
+/**
+ * An operation of the admin interface, at /plugins/endpoints/ followed by the id of the plugin and
+ * the path.
+ */
 interface Endpoint {
   /**
    * The name of the function of the extension that serves it, unique among the endpoints of a
@@ -148,7 +151,10 @@ interface EndpointRequest<Query = Record<string, unknown>, Body = unknown> {
 interface ScheduleOptions {
   /** Unique in the extension; by default the schedule is named after its times. */
   name?: string;
-  /** Whether only one node of the cluster runs it: the leader, or another one if the leader does not have the extension. */
+  /**
+   * Whether only one node of the cluster runs it: the leader, or another one if the leader does not
+   * have the extension.
+   */
   leaderOnly?: boolean;
 }
 

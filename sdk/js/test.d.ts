@@ -4,7 +4,10 @@
 // that of a plugin, with the globals of a plugin.
 
 declare module 'app:test' {
-  /** Declares a test, which fails if the function throws or its promise is rejected. Names must differ. */
+  /**
+   * Declares a test, which fails if the function throws or its promise is rejected. Names must
+   * differ.
+   */
   export const test: {
     (name: string, f: () => unknown): void;
     /** Declares a test that is skipped. */
@@ -106,8 +109,8 @@ declare module 'app:test' {
   }
 
   /**
-   * Starts a server with the plugin, on an empty database, for this test. It stops at the end of the test. Rejected if the plugin
-   * cannot be loaded or started.
+   * Starts a server with the plugin, on an empty database, for this test. It stops at the end of
+   * the test. Rejected if the plugin cannot be loaded or started.
    */
   export function start(options?: StartOptions): Promise<TestServer>;
 
@@ -152,7 +155,10 @@ declare module 'app:test' {
     call<P extends keyof ExtensionPoints, M extends keyof ExtensionPoints[P] & string>(
       point: P, method: M, ...args: ArgumentsOf<ExtensionPoints[P][M]>
     ): Promise<ResultOf<ExtensionPoints[P][M]> | undefined>;
-    /** Sends a request to the admin interface over HTTP, as root, such as one for an endpoint of the plugin. The body is sent as JSON. */
+    /**
+     * Sends a request to the admin interface over HTTP, as root, such as one for an endpoint of the
+     * plugin. The body is sent as JSON.
+     */
     admin(method: string, path: string, body?: JsonValue): Promise<{
       status: number; headers: { [name: string]: string }; body: string; json<T = JsonValue>(): T;
     }>;
@@ -160,7 +166,9 @@ declare module 'app:test' {
     logs(): Promise<{ level: 'debug' | 'info' | 'warn' | 'error'; text: string }[]>;
     /** What the plugin has sent with app.notify. */
     notifications(): Promise<Notification[]>;
-    /** The operations that the plugin has called with app.api, as 'users.query', and their input. */
+    /**
+     * The operations that the plugin has called with app.api, as 'users.query', and their input.
+     */
     apiCalls(): Promise<{ operation: string; input: { [name: string]: JsonValue } }[]>;
     /** Stops the server and the plugin before the test ends. */
     stop(): Promise<void>;
@@ -169,7 +177,10 @@ declare module 'app:test' {
   /** A session of a user. */
   export interface TestClient {
     readonly userId: Int64;
-    /** Sends a request and returns the response. Rejected with an AppError if the server, or the plugin, refuses it. */
+    /**
+     * Sends a request and returns the response. Rejected with an AppError if the server, or the
+     * plugin, refuses it.
+     */
     request(request: wire.AppRequest): Promise<wire.AppNotification>;
     /** Waits for a notification that match accepts, and removes and returns it; others stay. */
     notification(match?: (notification: wire.AppNotification) => unknown, options?: Patience): Promise<wire.AppNotification>;

@@ -5,12 +5,14 @@ package house
 
 import (
 	"bytes"
+	"errors"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -130,7 +132,7 @@ func TestProtocolTables(t *testing.T) {
 }
 
 // TestCommentWidth checks that lines with only a comment have at most 100 columns, with tabs of
-// four. Generated files, directives and lines of one word, such as links, may be wider.
+// four. Generated Go files, directives and lines of one word, such as links, may be wider.
 func TestCommentWidth(t *testing.T) {
 	const most = 100
 	walk(t, func(path string, source []byte) {
@@ -157,4 +159,41 @@ func TestCommentWidth(t *testing.T) {
 			}
 		}
 	})
+	// A line of a comment in other languages. Markdown and configuration have no such limit.
+	comments := map[string]*regexp.Regexp{}
+	for mark, suffixes := range map[string]string{`(//|/?\*\*?)`: ".java .js .mjs .ts .tsx .css .proto", `--`: ".sql", `#`: ".sh"} {
+		for suffix := range strings.FieldsSeq(suffixes) {
+			comments[suffix] = regexp.MustCompile(`^\s*` + mark + ` (.* .*)$`)
+		}
+	}
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Skip("without the list of files: ", err)
+	}
+	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
+		suffix := filepath.Ext(name)
+		if strings.HasPrefix(name, "scripts/") {
+			suffix = ".sh"
+		}
+		if comments[suffix] == nil || builtOrForeign.MatchString(name) {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // It is being removed.
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(source), "\n") {
+			if n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); n > most && comments[suffix].MatchString(line) {
+				t.Errorf("%s:%d: the comment has %d columns, more than %d", name, i+1, n, most)
+			}
+		}
+	}
 }
+
+// builtOrForeign matches files that are built by other programs, or not ours.
+var builtOrForeign = regexp.MustCompile(`(^|/)(dist|acorn|testdata|licenses)/`)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin whose endpoints use features of JSON Schema that OpenAPI 3.0 lacks, to lint the document with their conversion. Its id
-// needs no escapes in URLs, because Spectral only finds operations at paths without escapes.
+// A plugin whose endpoints use features of JSON Schema that OpenAPI 3.0 lacks, to lint the document
+// with their conversion. Its id needs no escapes in URLs, because Spectral only finds operations at
+// paths without escapes.
 
 const page = { $defs: { size: { type: 'integer', exclusiveMinimum: 0, maximum: 100, default: 10, description: 'How many.' } } };
 

@@ -5,8 +5,8 @@
 // administrators with the permission to query users. The days are in UTC.
 //
 //   GET /plugins/endpoints/admin-report/days?days=30        the numbers as JSON
-//   GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, streamed while they are read
-//   GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page, with a link to the CSV
+//   GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, streamed
+//   GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page
 
 const dayMillis = 24 * 60 * 60 * 1000;
 

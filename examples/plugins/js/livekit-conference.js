@@ -19,7 +19,9 @@ const base64url = (text) => btoa(text).replace(/\+/g, '-').replace(/\//g, '_').r
 
 /** A client of one LiveKit server. */
 class LiveKit {
-  /** @param {{url?: string, apiKey?: string, secretKey?: string, tokenTtlSeconds?: number}} config */
+  /**
+   * @param {{url?: string, apiKey?: string, secretKey?: string, tokenTtlSeconds?: number}} config
+   */
   constructor({ url, apiKey, secretKey, tokenTtlSeconds = 600 }) {
     if (!url || !apiKey || !secretKey) throw new Error('livekit-conference needs url, api-key and secret-key');
     this.url = url.replace(/\/$/, '');

@@ -5,9 +5,9 @@
 //
 //   login.url=https://accounts.example.org/check
 //
-// The service gets a POST with {userId, password, deviceType, ip} and responds with 200 to accept the
-// login, 401 or 403 to refuse it, and 404 if it does not know the user: then the server checks the
-// password itself.
+// The service gets a POST with {userId, password, deviceType, ip} and responds with 200 to accept
+// the login, 401 or 403 to refuse it, and 404 if it does not know the user: then the server checks
+// the password itself.
 
 /** @implements {UserAuthenticator} */
 class Login extends AppExtension {

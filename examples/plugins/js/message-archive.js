@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Message archive: sends expired messages to an archive before the server deletes them. Messages that
-// the archive did not accept are kept, and sent again at the next deletion of expired messages.
+// Message archive: sends expired messages to an archive before the server deletes them. Messages
+// that the archive did not accept are kept, and sent again at the next deletion of expired
+// messages.
 //
 //   message-archive.url=https://archive.example.org/messages
 

@@ -9,7 +9,10 @@
 // The strictness is part of the version: the default of threshold below. README.md in this folder
 // shows how to try a stricter version as a shadow first.
 
-/** @typedef {{url: string, token?: string, threshold: number, action: 'REJECT' | 'MASK', timeoutMillis: number, onFailure: 'ALLOW' | 'REFUSE'}} Settings */
+/**
+ * @typedef {{url: string, token?: string, threshold: number, action: 'REJECT' | 'MASK',
+ *   timeoutMillis: number, onFailure: 'ALLOW' | 'REFUSE'}} Settings
+ */
 
 /** @implements {ClientRequestHandler} */
 class Moderation extends AppExtension {

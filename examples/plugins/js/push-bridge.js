@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 //
-// Push bridge: sends messages with recipients who are not online to a webhook, which can push them to
-// their phones.
+// Push bridge: sends messages with recipients who are not online to a webhook, which can push them
+// to their phones.
 //
 //   push-bridge.url=https://push.example.org/messages
-//   push-bridge.secret=...      if it is set, the header X-Signature has the HMAC-SHA-256 of the body
+//   push-bridge.secret=...   if set, X-Signature contains the HMAC-SHA-256 of the body
 
 /** @implements {RequestHandlerResultHandler} */
 class PushBridge extends AppExtension {

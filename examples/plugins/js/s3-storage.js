@@ -2,13 +2,14 @@
 // @ts-check
 //
 // S3 storage: stores pictures and attachments in buckets of a service with the Amazon S3 protocol.
-// Files never pass through the server: clients get a signed form for uploads and a presigned URL for
-// downloads.
+// Files never pass through the server: clients get a signed form for uploads and a presigned URL
+// for downloads.
 //
 // It uses three buckets, because clients expect files there: user-profile-picture,
 // group-profile-picture and message-attachment. Create them first; bucket-prefix precedes their
-// names. The id of an upload is the key of the object, because clients copy the id to the field `key`
-// of the form, and it is a number, because clients parse an id that begins with a digit as one.
+// names. The id of an upload is the key of the object, because clients copy the id to the field
+// `key` of the form, and it is a number, because clients parse an id that begins with a digit as
+// one.
 //
 //   s3-storage.endpoint=https://s3.example.org
 //   s3-storage.bucket-prefix=
@@ -26,7 +27,8 @@ const validSeconds = 300;
 class Bucket {
   /**
    * @param {string} name
-   * @param {{endpoint?: string, bucketPrefix?: string, region?: string, accessKey?: string, secretKey?: string, maxSize?: number}} config
+   * @param {{endpoint?: string, bucketPrefix?: string, region?: string, accessKey?: string,
+   * secretKey?: string, maxSize?: number}} config
    */
   constructor(name, { endpoint, bucketPrefix = '', region = 'us-east-1', accessKey, secretKey, maxSize = 10 << 20 }) {
     if (!endpoint || !accessKey || !secretKey) throw new Error('s3-storage needs endpoint, access-key and secret-key');
@@ -152,7 +154,12 @@ class Storage extends AppExtension {
     await this.buckets.groups.delete(groupId);
   }
 
-  /** @param {string} requesterId @param {string} groupId @param {string} [_name] @param {string} [mediaType] */
+  /**
+   * @param {string} requesterId
+   * @param {string} groupId
+   * @param {string} [_name]
+   * @param {string} [mediaType]
+   */
   async queryGroupProfilePictureUploadInfo(requesterId, groupId, _name, mediaType) {
     await this.mustBeIn(groupId, requesterId, ['OWNER', 'MANAGER']);
     return this.buckets.groups.uploadForm(groupId, mediaType ?? 'image/png');
@@ -166,10 +173,20 @@ class Storage extends AppExtension {
   /** @param {string} requesterId @param {string} [name] @param {string} [mediaType] */
   queryMessageAttachmentUploadInfo(requesterId, name, mediaType) { return this.upload(requesterId, name, mediaType, [], []); }
 
-  /** @param {string} requesterId @param {string} userId @param {string} [name] @param {string} [mediaType] */
+  /**
+   * @param {string} requesterId
+   * @param {string} userId
+   * @param {string} [name]
+   * @param {string} [mediaType]
+   */
   queryMessageAttachmentUploadInfoInPrivateConversation(requesterId, userId, name, mediaType) { return this.upload(requesterId, name, mediaType, [userId], []); }
 
-  /** @param {string} requesterId @param {string} groupId @param {string} [name] @param {string} [mediaType] */
+  /**
+   * @param {string} requesterId
+   * @param {string} groupId
+   * @param {string} [name]
+   * @param {string} [mediaType]
+   */
   async queryMessageAttachmentUploadInfoInGroupConversation(requesterId, groupId, name, mediaType) {
     await this.mustBeIn(groupId, requesterId);
     return this.upload(requesterId, name, mediaType, [], [groupId]);
@@ -191,19 +208,39 @@ class Storage extends AppExtension {
     await app.storage.delete(`uploaded/${requesterId}/${id}`);
   }
 
-  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} userId */
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} idNum
+   * @param {string | undefined} idStr
+   * @param {string} userId
+   */
   shareMessageAttachmentWithUser(requesterId, idNum, idStr, userId) { return this.share(requesterId, idNum ?? idStr, 'users', userId, true); }
 
-  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} groupId */
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} idNum
+   * @param {string | undefined} idStr
+   * @param {string} groupId
+   */
   async shareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId) {
     await this.mustBeIn(groupId, requesterId);
     await this.share(requesterId, idNum ?? idStr, 'groups', groupId, true);
   }
 
-  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} userId */
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} idNum
+   * @param {string | undefined} idStr
+   * @param {string} userId
+   */
   unshareMessageAttachmentWithUser(requesterId, idNum, idStr, userId) { return this.share(requesterId, idNum ?? idStr, 'users', userId, false); }
 
-  /** @param {string} requesterId @param {string | undefined} idNum @param {string | undefined} idStr @param {string} groupId */
+  /**
+   * @param {string} requesterId
+   * @param {string | undefined} idNum
+   * @param {string | undefined} idStr
+   * @param {string} groupId
+   */
   unshareMessageAttachmentWithGroup(requesterId, idNum, idStr, groupId) { return this.share(requesterId, idNum ?? idStr, 'groups', groupId, false); }
 
   /** @param {string} requesterId @param {DateRange} [range] */

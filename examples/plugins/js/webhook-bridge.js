@@ -7,8 +7,8 @@
 // event more than once, so it should deduplicate by id.
 //
 //   webhook-bridge.url=https://crm.example.org/events
-//   webhook-bridge.types[0]=USER_CREATED      the types to send; without any, all are sent
-//   webhook-bridge.secret=...                 if it is set, the header X-Signature has the HMAC-SHA-256 of the body
+//   webhook-bridge.types[0]=USER_CREATED  the types to send; all types if not set
+//   webhook-bridge.secret=...             if set, X-Signature contains the HMAC-SHA-256 of the body
 
 /** @implements {DomainEventConsumer} */
 class WebhookBridge extends AppExtension {

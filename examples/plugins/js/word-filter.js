@@ -14,7 +14,8 @@ class WordFilter extends AppExtension {
     /** @type {{words?: string[], mode?: string}} */
     const { words = [], mode = 'reject' } = app.config('word-filter');
     if (mode !== 'reject' && mode !== 'mask') throw new Error(`word-filter.mode must be reject or mask, not ${mode}`);
-    // One matcher for all words: its cost depends on the length of the text and not on the number of words.
+    // One matcher for all words: its cost depends on the length of the text and not on the number
+    // of words.
     this.words = app.text.matcher(words.map(String), { wholeWords: true });
     this.mode = mode;
   }

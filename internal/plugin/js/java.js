@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The global Java, on top of the functions of the host. It runs when a plugin uses that name for the first time.
+// The global Java, on top of the functions of the host. It runs when a plugin uses that name for
+// the first time.
 (function (host) {
   'use strict';
   const { Object, Reflect, Symbol, Proxy, Map, Set, Number, String, TypeError, Error, Array, Function } = globalThis;
   const isArray = Array.isArray;
   const hidden = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true });
 
-  // Methods are found by their names and called on what they are called on, so that one function serves all classes.
+  // Methods are found by their names and called on what they are called on, so that one function
+  // serves all classes.
 
   const methods = new Map();
   const method = (name) => {
@@ -19,7 +21,8 @@
   const isIndex = (key) => typeof key === 'string' && /^(0|[1-9]\d{0,9})$/.test(key);
   const isSignature = (key) => typeof key === 'string' && key.endsWith(')') && key.includes('(');
 
-  // What is not among the members of a class arrives here: indexes, and methods with the types of their parameters.
+  // What is not among the members of a class arrives here: indexes, and methods with the types of
+  // their parameters.
   const base = (get, set) => new Proxy(Object.create(Object.prototype), {
     get(target, key, receiver) {
       if (get !== undefined && isIndex(key)) return get(receiver, key);
@@ -142,7 +145,8 @@
 
   return {
     Java: Object.freeze(Java), type, makeClass, error,
-    // What becomes of an object that goes to Java: a map, or an object whose functions can be called.
+    // What becomes of an object that goes to Java: a map, or an object whose functions can be
+    // called.
     isRecord: (v) => {
       const proto = Object.getPrototypeOf(v);
       if (proto !== null && proto !== Object.prototype) return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The globals of a plugin, on top of the functions of the host. It runs before the plugin, in its engine; what it
-// needs of the language it takes now, so that a plugin that changes a prototype breaks only itself.
+// The globals of a plugin, on top of the functions of the host. It runs before the plugin, in its
+// engine; what it needs of the language it takes now, so that a plugin that changes a prototype
+// breaks only itself.
 (function (host) {
   'use strict';
   // A test holds the clock: what asks for the present time gets that of the clock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The globals of the web platform that few plugins use. It runs when a plugin asks for the first of them.
+// The globals of the web platform that few plugins use. It runs when a plugin asks for the first of
+// them.
 (function (host, bytes, streams) {
   'use strict';
   const { Promise, Error, TypeError, Object, Array, Map, Date, Symbol, Reflect, String, Number, Boolean, ArrayBuffer, Uint8Array, JSON } = globalThis;

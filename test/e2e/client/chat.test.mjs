@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Two clients chat. APP_CLIENTS is the address for clients, APP_SERVICE and APP_GATEWAY those of the administrative interfaces.
+// Two clients chat. APP_CLIENTS is the address for clients, APP_SERVICE and APP_GATEWAY those of
+// the administrative interfaces.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sends the requests of the debug adapter of Visual Studio Code (js-debug 1.117) while it attaches, stops, steps and continues, in its
-// order and with its arguments. vscode.mjs runs the adapter itself, if it is installed.
+// Sends the requests of the debug adapter of Visual Studio Code (js-debug 1.117) while it attaches,
+// stops, steps and continues, in its order and with its arguments. vscode.mjs runs the adapter
+// itself, if it is installed.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -33,7 +34,8 @@ test('the calls of the adapter of Visual Studio Code', { timeout: 90_000 }, asyn
     await client.send(method, params);
   }
 
-  // Breakpoints are patterns of both forms of the path. The one at the beginning of the file is for sources that are not known yet.
+  // Breakpoints are patterns of both forms of the path. The one at the beginning of the file is for
+  // sources that are not known yet.
   const path = plugin.replace(/[/.]/g, '\\$&');
   const urlRegex = `file:\\/\\/${path}($|\\?)|${path}($|\\?)`;
   const entry = await client.send('Debugger.setBreakpointByUrl', { urlRegex, lineNumber: 0, columnNumber: 0 });

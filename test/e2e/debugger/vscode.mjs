@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Attaches the debug adapter of Visual Studio Code with the configuration that app plugin new writes, by the Debug Adapter Protocol.
+// Attaches the debug adapter of Visual Studio Code with the configuration that app plugin new
+// writes, by the Debug Adapter Protocol.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An OpenID Connect provider for tests: oidc-provider with a login form that accepts every user, and some paths below /test/ by which a
-// test changes its state. It prints its issuer and runs until its input ends.
+// An OpenID Connect provider for tests: oidc-provider with a login form that accepts every user,
+// and some paths below /test/ by which a test changes its state. It prints its issuer and runs
+// until its input ends.
 
 import { createServer } from 'node:http'
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto'

@@ -57,7 +57,9 @@ function stateOf(p: Plugin): string {
   return states.has('STARTED') ? 'STARTED' : ([...states][0] ?? 'LOADED')
 }
 
-/** fetchPlugins returns the plugins of a node with their details, and the files that it rejected. */
+/**
+ * fetchPlugins returns the plugins of a node with their details, and the files that it rejected.
+ */
 async function fetchPlugins(node: string): Promise<Plugin[]> {
   const list = (await get('/plugins', { node, query: { includeRejected: true } })) ?? []
   const ids = list.filter((p) => !p.rejected).map((p) => p.id)

@@ -40,7 +40,10 @@ function useScope() {
   }
 }
 
-/** ClusterPlugin shows a plugin of the cluster: its state on each node, its versions and its rollouts. */
+/**
+ * ClusterPlugin shows a plugin of the cluster: its state on each node, its versions and its
+ * rollouts.
+ */
 export function ClusterPlugin({ id, cluster }: { id: string; cluster: Cluster }) {
   const { t, label } = useT()
   const may = useMay()

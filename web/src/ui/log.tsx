@@ -54,7 +54,10 @@ export function useLogPaths(node: string | undefined) {
   return { paths, first: paths.data?.find((p) => p === 'app.log') ?? paths.data?.find((p) => /^app[^/]*\.log$/.test(p)) ?? paths.data?.[0] }
 }
 
-/** useTail follows a log file. Lines are collected and shown in batches, so that a busy log does not freeze the page. */
+/**
+ * useTail follows a log file. Lines are collected and shown in batches, so that a busy log does not
+ * freeze the page.
+ */
 export function useTail(node: string | undefined, path: string | undefined, paused: boolean) {
   const [lines, setLines] = useState<Line[]>([])
   const [lost, setLost] = useState(false)

@@ -16,7 +16,10 @@ export function useMembers() {
   })
 }
 
-/** Process is a server process: the nodes that run in it share plugins, recordings, metrics and logs. */
+/**
+ * Process is a server process: the nodes that run in it share plugins, recordings, metrics and
+ * logs.
+ */
 export interface Process {
   /** node is the member to which requests about the process are sent. */
   node: string

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Inserts probes into the source of a plugin: a call before each statement, with an accessor, and a
-// handler around each function and each try block that observes exceptions. An accessor is a function
-// that names the variables visible to the statement, so that they can be found in its closure. Each
-// scope has one accessor, created at its start: it names the variables of its own scope and, last,
-// the accessor of the enclosing scope. An accessor that evaluates code would capture every visible
-// variable instead, and cost far more than the plugin itself; only classes with private members have
-// one. Each insertion is between two marks and without line breaks, so that line numbers are
-// unchanged and removing the insertions restores the original. Returns JSON: the code, the probes and
-// the scopes that they see. insert.go does the same, and explains the names.
+// handler around each function and each try block that observes exceptions. An accessor is a
+// function that names the variables visible to the statement, so that they can be found in its
+// closure. Each scope has one accessor, created at its start: it names the variables of its own
+// scope and, last, the accessor of the enclosing scope. An accessor that evaluates code would
+// capture every visible variable instead, and cost far more than the plugin itself; only classes
+// with private members have one. Each insertion is between two marks and without line breaks, so
+// that line numbers are unchanged and removing the insertions restores the original. Returns JSON:
+// the code, the probes and the scopes that they see. insert.go does the same, and explains the
+// names.
 (function (acorn) {
   'use strict';
   const open = '\v\f', close = '\f\v';
@@ -54,7 +55,8 @@
     }
     return into;
   };
-  // The last line of a statement, without the statements inside it. Functions inside an expression belong to it.
+  // The last line of a statement, without the statements inside it. Functions inside an expression
+  // belong to it.
   const lastLine = (n) => {
     const inner = n.type === 'IfStatement' ? n.consequent : n.type === 'TryStatement' ? n.block : n.type === 'SwitchStatement' ? n.cases[0]
       : n.type === 'DoWhileStatement' ? n.body : n.type === 'LabeledStatement' ? n.body : n.type.startsWith('Class') ? n.body : n.body?.type ? n.body : undefined;

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- One text serves both engines. BYTEA is PostgreSQL's name; SQLite gives such a column numeric affinity, which leaves
--- bytes as they are. BIGINT dates are milliseconds since 1970 in UTC. Unnamed constraints on purpose: PostgreSQL's
--- default names (table_pkey, table_column_key) are the ones that the store reports for both engines.
+-- One text serves both engines. BYTEA is PostgreSQL's name; SQLite gives such a column numeric
+-- affinity, which leaves bytes as they are. BIGINT dates are milliseconds since 1970 in UTC.
+-- Unnamed constraints on purpose: PostgreSQL's default names (table_pkey, table_column_key) are the
+-- ones that the store reports for both engines.
 CREATE TABLE admin (
     id BIGINT NOT NULL PRIMARY KEY,
     login_name TEXT NOT NULL UNIQUE,

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Clients that may not connect: addresses in their canonical text, and users. end_time is when a block ends, in
--- milliseconds since 1970. A block that was lifted leaves a row, so that other nodes learn of it: its end_time is the
--- moment of the lifting, negated, which is before every moment and still tells the age of the row.
+-- Clients that may not connect: addresses in their canonical text, and users. end_time is when a
+-- block ends, in milliseconds since 1970. A block that was lifted leaves a row, so that other nodes
+-- learn of it: its end_time is the moment of the lifting, negated, which is before every moment and
+-- still tells the age of the row.
 --
--- change_seq is the value that the list's revision got from the change that wrote the row. Revisions are bumped one
--- transaction after the other, so that a reader who has seen one number has seen all smaller ones. A list is emptied
--- by noting the number of that change: rows with that number or a smaller one count no more.
+-- change_seq is the value that the list's revision got from the change that wrote the row.
+-- Revisions are bumped one transaction after the other, so that a reader who has seen one number
+-- has seen all smaller ones. A list is emptied by noting the number of that change: rows with that
+-- number or a smaller one count no more.
 CREATE TABLE blocked_ip (
     id TEXT NOT NULL PRIMARY KEY,
     end_time BIGINT NOT NULL,

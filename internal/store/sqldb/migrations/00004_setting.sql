@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- A row for each change of the cluster-wide settings. overrides is a JSON object of all values that the cluster overrides
--- after the change, by the path of the property; changes is a JSON list of what the change did. The newest row holds.
+-- A row for each change of the cluster-wide settings. overrides is a JSON object of all values that
+-- the cluster overrides after the change, by the path of the property; changes is a JSON list of
+-- what the change did. The newest row holds.
 CREATE TABLE setting_revision (
     revision BIGINT NOT NULL PRIMARY KEY,
     admin_id BIGINT NOT NULL,

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Users. An empty password is none. profile_access_strategy is a position in an enumeration. user_defined_attributes is
--- a JSON object. A user is deleted logically by its deletion_date. role_id has no foreign key: a user may outlive its
--- role.
+-- Users. An empty password is none. profile_access_strategy is a position in an enumeration.
+-- user_defined_attributes is a JSON object. A user is deleted logically by its deletion_date.
+-- role_id has no foreign key: a user may outlive its role.
 CREATE TABLE user_account (
     id BIGINT NOT NULL PRIMARY KEY,
     password BYTEA NOT NULL,
@@ -24,8 +24,8 @@ CREATE INDEX user_account_registration_date_idx ON user_account (registration_da
 CREATE INDEX user_account_deletion_date_idx ON user_account (deletion_date, id) WHERE deletion_date IS NOT NULL;
 CREATE INDEX user_account_is_active_idx ON user_account (is_active, id);
 
--- What users may do. creatable_group_type_ids is a JSON list of ids in ascending order, group_type_id_to_limit a JSON
--- object of numbers by id.
+-- What users may do. creatable_group_type_ids is a JSON list of ids in ascending order,
+-- group_type_id_to_limit a JSON object of numbers by id.
 CREATE TABLE user_role (
     id BIGINT NOT NULL PRIMARY KEY,
     name TEXT,
@@ -39,7 +39,8 @@ CREATE TABLE user_role (
 INSERT INTO user_role (id, name, creatable_group_type_ids, owned_group_limit, owned_group_limit_for_each_group_type, group_type_id_to_limit)
 VALUES (0, 'default', '[0]', 2147483647, 2147483647, '{}');
 
--- What an owner knows about another user. Neither needs to have an account. A block_date means blocked.
+-- What an owner knows about another user. Neither needs to have an account. A block_date means
+-- blocked.
 CREATE TABLE relationship (
     owner_id BIGINT NOT NULL,
     related_user_id BIGINT NOT NULL,
@@ -67,8 +68,8 @@ CREATE INDEX relationship_group_group_index_idx ON relationship_group (group_ind
 CREATE INDEX relationship_group_name_idx ON relationship_group (name, owner_id, group_index);
 CREATE INDEX relationship_group_creation_date_idx ON relationship_group (creation_date, owner_id, group_index);
 
--- Which related user is in which groups of the owner: every one is in at least one. A membership ends with the
--- relationship.
+-- Which related user is in which groups of the owner: every one is in at least one. A membership
+-- ends with the relationship.
 CREATE TABLE relationship_group_member (
     owner_id BIGINT NOT NULL,
     related_user_id BIGINT NOT NULL,
@@ -79,8 +80,8 @@ CREATE TABLE relationship_group_member (
 
 CREATE INDEX relationship_group_member_group_index_idx ON relationship_group_member (group_index, owner_id, related_user_id);
 
--- Requests of users to become related to others. status is a position in an enumeration; that a pending request has
--- expired follows from its age and is not stored.
+-- Requests of users to become related to others. status is a position in an enumeration; that a
+-- pending request has expired follows from its age and is not stored.
 CREATE TABLE friend_request (
     id BIGINT NOT NULL PRIMARY KEY,
     requester_id BIGINT NOT NULL,
@@ -98,8 +99,8 @@ CREATE INDEX friend_request_status_idx ON friend_request (status, creation_date)
 CREATE INDEX friend_request_creation_date_idx ON friend_request (creation_date);
 CREATE INDEX friend_request_response_date_idx ON friend_request (response_date) WHERE response_date IS NOT NULL;
 
--- When the lists that a user's devices keep a copy of changed last, one column for each list. A date only grows, and with
--- every change, even if that puts it ahead of the clock.
+-- When the lists that a user's devices keep a copy of changed last, one column for each list. A
+-- date only grows, and with every change, even if that puts it ahead of the clock.
 CREATE TABLE user_version (
     user_id BIGINT NOT NULL PRIMARY KEY,
     relationships BIGINT,

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Enumerations are numbers, the positions that clients know. Dates are milliseconds since 1970; NULL is none.
+-- Enumerations are numbers, the positions that clients know. Dates are milliseconds since 1970;
+-- NULL is none.
 --
--- Nothing refers to anything by a foreign key: users and types may disappear, and what belongs to a group may outlive
--- it.
+-- Nothing refers to anything by a foreign key: users and types may disappear, and what belongs to a
+-- group may outlive it.
 CREATE TABLE group_type (
     id BIGINT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
@@ -125,8 +126,8 @@ CREATE INDEX group_join_request_status_idx ON group_join_request (status, creati
 CREATE INDEX group_join_request_creation_date_idx ON group_join_request (creation_date);
 CREATE INDEX group_join_request_response_date_idx ON group_join_request (response_date) WHERE response_date IS NOT NULL;
 
--- When each part of a group changed last, so that a client that has it need not fetch it again, and how many members
--- the group has: whoever adds one must know, and changes the row anyway.
+-- When each part of a group changed last, so that a client that has it need not fetch it again, and
+-- how many members the group has: whoever adds one must know, and changes the row anyway.
 CREATE TABLE group_version (
     group_id BIGINT NOT NULL PRIMARY KEY,
     info BIGINT NOT NULL,

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Messages, each stored once for all who may read it. target_id is a group or a user, as is_group_message says. sender_ip
--- has 4 or 16 bytes. records is a list: each record is preceded by its length as a varint. The sender 0 is the server.
--- Nothing refers to anything by a foreign key: messages outlive users and groups.
+-- Messages, each stored once for all who may read it. target_id is a group or a user, as
+-- is_group_message says. sender_ip has 4 or 16 bytes. records is a list: each record is preceded by
+-- its length as a varint. The sender 0 is the server. Nothing refers to anything by a foreign key:
+-- messages outlive users and groups.
 CREATE TABLE message (
     id BIGINT NOT NULL PRIMARY KEY,
     conversation_id BYTEA,
@@ -33,8 +34,8 @@ CREATE INDEX message_kind_idx ON message (is_group_message, is_system_message, d
 CREATE INDEX message_deletion_date_idx ON message (deletion_date) WHERE deletion_date IS NOT NULL;
 CREATE INDEX message_recall_date_idx ON message (recall_date) WHERE recall_date IS NOT NULL;
 
--- The last number that a message of a conversation got. A private conversation is that of two users, the smaller id
--- first; a group conversation is that of first_id, and its second_id is 0.
+-- The last number that a message of a conversation got. A private conversation is that of two
+-- users, the smaller id first; a group conversation is that of first_id, and its second_id is 0.
 CREATE TABLE message_sequence (
     is_group BOOLEAN NOT NULL,
     first_id BIGINT NOT NULL,
@@ -53,7 +54,8 @@ CREATE TABLE private_conversation (
     PRIMARY KEY (owner_id, target_id)
 );
 
--- Up to when a member has read what others wrote to the group. The conversation of a group is all its rows.
+-- Up to when a member has read what others wrote to the group. The conversation of a group is all
+-- its rows.
 CREATE TABLE group_conversation (
     group_id BIGINT NOT NULL,
     member_id BIGINT NOT NULL,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What users keep on the server for the programs that they use. settings is a JSON object that is not empty.
+-- What users keep on the server for the programs that they use. settings is a JSON object that is
+-- not empty.
 CREATE TABLE user_setting (
     user_id BIGINT NOT NULL PRIMARY KEY,
     settings TEXT NOT NULL,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Small values that plugins keep, each plugin in a space of its own. They outlive the plugin: it may come back.
+-- Small values that plugins keep, each plugin in a space of its own. They outlive the plugin: it
+-- may come back.
 CREATE TABLE plugin_storage (
     plugin_id TEXT NOT NULL,
     name TEXT NOT NULL,

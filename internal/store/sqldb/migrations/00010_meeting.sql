@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Meetings of two users or of a group: one of user_id and group_id is NULL. Dates are milliseconds since 1970; NULL is
--- none. A pending meeting is being created: it is not there yet for anybody.
+-- Meetings of two users or of a group: one of user_id and group_id is NULL. Dates are milliseconds
+-- since 1970; NULL is none. A pending meeting is being created: it is not there yet for anybody.
 --
 -- Nothing refers to anything by a foreign key: users and groups may disappear.
 CREATE TABLE meeting (

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What administrators, tokens and plugins changed or were refused. A row is written in the transaction of the change
--- and has no sequence yet. Later it is sealed: it gets the next sequence and a hash over itself and the hash before it.
--- Every index costs every write of an administrator, so there are few: ids grow with time, and dates are found by them.
--- target_ids is a list with a comma before, between and after its elements; params and changes are JSON. NULL is none.
+-- What administrators, tokens and plugins changed or were refused. A row is written in the
+-- transaction of the change and has no sequence yet. Later it is sealed: it gets the next sequence
+-- and a hash over itself and the hash before it. Every index costs every write of an administrator,
+-- so there are few: ids grow with time, and dates are found by them. target_ids is a list with a
+-- comma before, between and after its elements; params and changes are JSON. NULL is none.
 CREATE TABLE audit (
     id BIGINT NOT NULL PRIMARY KEY,
     sequence BIGINT,
@@ -33,7 +34,8 @@ CREATE TABLE audit (
 CREATE UNIQUE INDEX audit_sequence_key ON audit (sequence) WHERE sequence IS NOT NULL;
 CREATE INDEX audit_unsealed_idx ON audit (id) WHERE sequence IS NULL;
 
--- The ends of the chain of sealed rows: the last one, and the last one that was removed because of its age.
+-- The ends of the chain of sealed rows: the last one, and the last one that was removed because of
+-- its age.
 CREATE TABLE audit_chain (
     id INTEGER NOT NULL PRIMARY KEY,
     sequence BIGINT NOT NULL,

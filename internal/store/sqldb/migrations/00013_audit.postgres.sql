@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What a row of the audit trail costs is what every write of an administrator costs more. So a row is written once and
--- never changed, has no index but its key, and one column for what nobody searches: details is a JSON object. Rows are
--- sealed in blocks: records is the id, 8 bytes, and the digest, 32 bytes, of each row; hash is over the block and the
--- hash before it.
--- Rows of before are kept and sealed anew, params and changes as texts within details; their sequence and hash are not kept.
+-- What a row of the audit trail costs is what every write of an administrator costs more. So a row
+-- is written once and never changed, has no index but its key, and one column for what nobody
+-- searches: details is a JSON object. Rows are sealed in blocks: records is the id, 8 bytes, and
+-- the digest, 32 bytes, of each row; hash is over the block and the hash before it. Rows of before
+-- are kept and sealed anew, params and changes as texts within details; their sequence and hash are
+-- not kept.
 CREATE TABLE audit_new (
     id BIGINT NOT NULL PRIMARY KEY,
     record_date BIGINT NOT NULL,

@@ -2,17 +2,19 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
--- Messages are partitioned by id. An id begins with the millisecond in which it was made, so that a partition holds the messages of a span of
--- time, old ones can be dropped with it, and a message is found by its id in one partition. The table of before becomes the
--- first partition, with all ids below a bound that lies one to two days ahead; the server makes the others. What belongs to
--- none of them goes to message_part_rest.
+-- Messages are partitioned by id. An id begins with the millisecond in which it was made, so that a
+-- partition holds the messages of a span of time, old ones can be dropped with it, and a message is
+-- found by its id in one partition. The table of before becomes the first partition, with all ids
+-- below a bound that lies one to two days ahead; the server makes the others. What belongs to none
+-- of them goes to message_part_rest.
 --
--- Each statement is a transaction of its own and does nothing if it was done before: a migration that was interrupted begins
--- again. The table is locked for moments only. A lock that is not there within a second is given up and tried again, so that
--- nobody waits behind this migration for a long query.
+-- Each statement is a transaction of its own and does nothing if it was done before: a migration
+-- that was interrupted begins again. The table is locked for moments only. A lock that is not there
+-- within a second is given up and tried again, so that nobody waits behind this migration for a
+-- long query.
 
--- From here on no id beyond the bound comes into the table. If some are there, they are moved at the end, and the constraint
--- is left to that as well.
+-- From here on no id beyond the bound comes into the table. If some are there, they are moved at
+-- the end, and the constraint is left to that as well.
 -- +goose StatementBegin
 DO $$
 DECLARE

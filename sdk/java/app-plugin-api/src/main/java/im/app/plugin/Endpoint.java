@@ -18,9 +18,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * Endpoint.get("/groups").summary("Count groups").permission("GROUP_QUERY")
- *         .query(Query.class).result(Sizes.class).handler("sizes", request -> count(request.query().top()));
+ *         .query(Query.class).result(Sizes.class)
+ *         .handler("sizes", request -> count(request.query().top()));
  * Endpoint.get("/page").summary("Show the report")
- *         .contentType("text/html; charset=utf-8").handler("page", (request, out) -> out.write("<h1>Report</h1>"));
+ *         .contentType("text/html; charset=utf-8")
+ *         .handler("page", (request, out) -> out.write("<h1>Report</h1>"));
  * }</pre>
  */
 public final class Endpoint implements JsonObject {

@@ -19,13 +19,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reports the number of users who registered on each of the last days (in UTC), and the list of them, to administrators who may
- * query users.
+ * Reports the number of users who registered on each of the last days (in UTC), and the list of
+ * them, to administrators who may query users.
  *
  * <pre>
  * GET /plugins/endpoints/admin-report/days?days=30        the numbers as JSON
  * GET /plugins/endpoints/admin-report/users.csv?days=30   the users as CSV, streamed
- * GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page, with a link to the CSV
+ * GET /plugins/endpoints/admin-report/page?days=30        the numbers as a page
  * </pre>
  */
 public class AdminReport extends AppExtension {

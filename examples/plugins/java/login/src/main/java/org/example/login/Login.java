@@ -25,8 +25,9 @@ import java.util.Map;
  * login.url=https://accounts.example.org/check
  * </pre>
  *
- * <p>The service gets a POST with {userId, password, deviceType, ip} and answers with 200 to let the user in, 401 or 403 to refuse, and
- * 404 if it does not know the user: the server then checks its own users.
+ * <p>The service gets a POST with {userId, password, deviceType, ip} and answers with 200 to let
+ * the user in, 401 or 403 to refuse, and 404 if it does not know the user: the server then checks
+ * its own users.
  */
 public class Login extends AppExtension implements UserAuthenticator {
 

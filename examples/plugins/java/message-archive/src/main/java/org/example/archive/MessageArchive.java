@@ -19,8 +19,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Sends expired messages to an archive before the server deletes them. Messages that the archive did not accept are not deleted, and
- * are sent again when the server next looks for expired messages.
+ * Sends expired messages to an archive before the server deletes them. Messages that the archive
+ * did not accept are not deleted, and are sent again when the server next looks for expired
+ * messages.
  *
  * <pre>
  * message-archive.url=https://archive.example.org/messages
@@ -54,7 +55,8 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
 
     @Override
     public List<StoredMessage> getMessagesToDelete(List<StoredMessage> messages) throws IOException, InterruptedException {
-        // One JSON object per line. The archive may receive a message twice, so it should deduplicate by id.
+        // One JSON object per line. The archive may receive a message twice, so it should
+        // deduplicate by id.
         String body = messages.stream().map(m -> Json.write(line(m)) + "\n").collect(Collectors.joining());
         HttpRequest request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(4)).header("Content-Type", "application/x-ndjson")
                 .POST(HttpRequest.BodyPublishers.ofString(body)).build();
@@ -66,7 +68,10 @@ public class MessageArchive extends AppExtension implements ExpiredMessageDeleti
         return messages;
     }
 
-    /** Returns the JSON object of a message. Ids are strings, because many JSON parsers lose digits of large numbers. */
+    /**
+     * Returns the JSON object of a message. Ids are strings, because many JSON parsers lose digits
+     * of large numbers.
+     */
     private static Map<String, Object> line(StoredMessage m) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", String.valueOf(m.id()));

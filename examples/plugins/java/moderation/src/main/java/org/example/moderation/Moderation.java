@@ -18,12 +18,13 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * Sends the text of each message to an HTTP service, and refuses or masks messages with a high score. The service gets
- * <code>{"text": "…"}</code> and answers with <code>{"score": 0.93, "masked": "…"}</code>: a score from 0 to 1, and the text
- * with the offending parts masked. The settings are below plugins.moderation of /cluster/settings and can be changed at run time.
+ * Sends the text of each message to an HTTP service, and refuses or masks messages with a high
+ * score. The service gets <code>{"text": "…"}</code> and answers with <code>{"score": 0.93,
+ * "masked": "…"}</code>: a score from 0 to 1, and the text with the offending parts masked. The
+ * settings are below plugins.moderation of /cluster/settings and can be changed at run time.
  *
- * <p>Each version has its own strictness: the default of threshold in plugin.yaml. README.md of the examples in JavaScript shows how
- * to try a stricter version as a shadow first.
+ * <p>Each version has its own strictness: the default of threshold in plugin.yaml. README.md of the
+ * examples in JavaScript shows how to try a stricter version as a shadow first.
  */
 public class Moderation extends AppExtension implements ClientRequestHandler {
 

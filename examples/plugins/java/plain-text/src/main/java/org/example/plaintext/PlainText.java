@@ -9,8 +9,8 @@ import org.commonmark.parser.Parser;
 import org.commonmark.renderer.text.TextContentRenderer;
 
 /**
- * Converts messages in Markdown to plain text, for clients that cannot render it. The Markdown library is packed into the jar of the
- * plugin.
+ * Converts messages in Markdown to plain text, for clients that cannot render it. The Markdown
+ * library is packed into the jar of the plugin.
  */
 public class PlainText extends AppExtension implements ClientRequestHandler {
 

@@ -32,7 +32,10 @@ class PlainTextTest {
         }
     }
 
-    /** Without the library in its jar, the plugin fails with the name of the missing class, as on a server. */
+    /**
+     * Without the library in its jar, the plugin fails with the name of the missing class, as on a
+     * server.
+     */
     @Test
     void needsItsLibrary() {
         RuntimeException e = assertThrows(RuntimeException.class, () -> PluginRunner.of(PlainTextPlugin.class).load());

@@ -79,7 +79,10 @@ final class Bucket implements AutoCloseable {
         return HexFormat.of().formatHex(hmac(key, text));
     }
 
-    /** Returns what a client needs to upload one file: the fields of the form, including the id, and the URL. */
+    /**
+     * Returns what a client needs to upload one file: the fields of the form, including the id, and
+     * the URL.
+     */
     Map<String, String> uploadForm(String key, String mediaType) {
         Instant now = Instant.now();
         String time = TIME.format(now);

@@ -19,13 +19,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Stores pictures and attachments in buckets of a service with the protocol of Amazon S3. Files never pass through the server: clients
- * get a signed form to upload and a signed URL to download.
+ * Stores pictures and attachments in buckets of a service with the protocol of Amazon S3. Files
+ * never pass through the server: clients get a signed form to upload and a signed URL to download.
  *
- * <p>There are three buckets, because clients look for files there: {@code user-profile-picture}, {@code group-profile-picture} and
- * {@code message-attachment}. Create them first; {@code bucket-prefix} is a prefix of their names. The id of an upload is the key of
- * the object, because clients write the id into the field {@code key} of the form, and it is a number, because clients parse an id that
- * begins with a digit as one.
+ * <p>There are three buckets, because clients look for files there: {@code user-profile-picture},
+ * {@code group-profile-picture} and {@code message-attachment}. Create them first; {@code
+ * bucket-prefix} is a prefix of their names. The id of an upload is the key of the object, because
+ * clients write the id into the field {@code key} of the form, and it is a number, because clients
+ * parse an id that begins with a digit as one.
  *
  * <pre>
  * s3-storage.endpoint=https://s3.example.org
@@ -36,8 +37,8 @@ import java.util.Map;
  * s3-storage.max-size=10485760
  * </pre>
  *
- * <p>The access list of each attachment is in the storage of the plugin, which holds 10,000 values, two per attachment. A larger
- * service should store it in its own database.
+ * <p>The access list of each attachment is in the storage of the plugin, which holds 10,000 values,
+ * two per attachment. A larger service should store it in its own database.
  */
 public class S3Storage extends AppExtension implements StorageServiceProvider {
 

@@ -23,14 +23,15 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Notifies another system of every change of users, groups and messages, in order and without losing any. While the webhook does not
- * answer with 2xx, the server retries the same events after 1 second, then 2, 4, …, at most 60, also on another node or after a
- * restart. The webhook may receive an event more than once, so it should deduplicate by id.
+ * Notifies another system of every change of users, groups and messages, in order and without
+ * losing any. While the webhook does not answer with 2xx, the server retries the same events after
+ * 1 second, then 2, 4, …, at most 60, also on another node or after a restart. The webhook may
+ * receive an event more than once, so it should deduplicate by id.
  *
  * <pre>
  * webhook-bridge.url=https://crm.example.org/events
- * webhook-bridge.types[0]=USER_CREATED      the types to send; all types if not set
- * webhook-bridge.secret=...                 if set, the header X-Signature contains the HMAC-SHA-256 of the body
+ * webhook-bridge.types[0]=USER_CREATED  the types to send; all types if not set
+ * webhook-bridge.secret=...             if set, X-Signature contains the HMAC-SHA-256 of the body
  * </pre>
  */
 public class WebhookBridge extends AppExtension implements DomainEventConsumer {
@@ -81,7 +82,10 @@ public class WebhookBridge extends AppExtension implements DomainEventConsumer {
         }
     }
 
-    /** Returns the JSON object of an event. Ids are strings, because many JSON parsers lose digits of large numbers. */
+    /**
+     * Returns the JSON object of an event. Ids are strings, because many JSON parsers lose digits
+     * of large numbers.
+     */
     private static Map<String, Object> line(DomainEvent e) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", text(e.id()));

@@ -43,7 +43,8 @@ public class WordFilter extends AppExtension implements ClientRequestHandler {
     private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{M}\\p{N}_]+");
 
     private volatile Mode mode;
-    // Each word of a text is looked up: the cost depends on the length of the text and not on the number of words.
+    // Each word of a text is looked up: the cost depends on the length of the text and not on the
+    // number of words.
     private volatile Set<String> words = Set.of();
 
     @Override

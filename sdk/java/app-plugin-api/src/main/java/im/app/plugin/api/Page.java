@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param <T> the type of the records
  * @param records the records of this page
  * @param total how many records match the filters, on all pages
- * @param totalIsExact false if counting would have taken too long and total is a lower bound, else null; with exactTotal=true the
- *     total is always exact
+ * @param totalIsExact false if counting would have taken too long and total is a lower bound, else
+ *     null; with exactTotal=true the total is always exact
  */
 public record Page<T>(List<T> records, long total, @Nullable Boolean totalIsExact) {
 

@@ -7,9 +7,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes JSON. Objects are maps that keep their order, arrays are lists, integers are {@link Long} (or
- * {@link java.math.BigInteger} if they are too big), other numbers {@link Double}. Records are objects with their components as
- * members, dates texts in ISO 8601, bytes Base64, enums their names.
+ * Reads and writes JSON. Objects are maps that keep their order, arrays are lists, integers are
+ * {@link Long} (or {@link java.math.BigInteger} if they are too big), other numbers {@link Double}.
+ * Records are objects with their components as members, dates texts in ISO 8601, bytes Base64,
+ * enums their names.
  */
 public final class Json {
 
@@ -112,7 +113,8 @@ public final class Json {
     /**
      * Makes the JSON Schema of a type, as {@link #write} writes its values.
      *
-     * @param type a record whose components may be marked with {@link JsonSchema}, an enum, a text, a number, a boolean, a date
+     * @param type a record whose components may be marked with {@link JsonSchema}, an enum, a text,
+     * a number, a boolean, a date
      * @return the schema, which the caller may change
      * @throws JsonException if a type has no schema, or a record contains itself
      */

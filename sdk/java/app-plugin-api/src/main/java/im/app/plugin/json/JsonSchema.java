@@ -9,11 +9,14 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * What the JSON Schema of a component of a record says beside its type. Components are required unless they are
- * {@link #optional()} or have a {@link #defaultValue()}. The name is that of {@link JsonName}, if there is one.
+ * What the JSON Schema of a component of a record says beside its type. Components are required
+ * unless they are {@link #optional()} or have a {@link #defaultValue()}. The name is that of {@link
+ * JsonName}, if there is one.
  *
  * <pre>{@code
- * record Query(@JsonSchema(minimum = 1, maximum = 100, defaultValue = "10") int top, @JsonSchema(optional = true) String name) {}
+ * record Query(
+ *         @JsonSchema(minimum = 1, maximum = 100, defaultValue = "10") int top,
+ *         @JsonSchema(optional = true) String name) {}
  * }</pre>
  */
 @Documented
@@ -29,7 +32,8 @@ public @interface JsonSchema {
     String description() default "";
 
     /**
-     * Whether the component may be missing. It is null then, or 0 or false if its type is primitive.
+     * Whether the component may be missing. It is null then, or 0 or false if its type is
+     * primitive.
      *
      * @return whether it may
      */
@@ -78,7 +82,8 @@ public @interface JsonSchema {
     String pattern() default "";
 
     /**
-     * The format of a text, such as {@code uri}. Audit records do not show texts with the format {@code password}.
+     * The format of a text, such as {@code uri}. Audit records do not show texts with the format
+     * {@code password}.
      *
      * @return the name of the format
      */

@@ -37,7 +37,8 @@ public final class Operations {
      * Refuses an input that selects no records: to the server it could mean all of them.
      *
      * @param input the input of an operation
-     * @param all the name of the method that applies the operation to all records; null if there is none
+     * @param all the name of the method that applies the operation to all records; null if there is
+     * none
      * @param selectors the names of the parameters that select records
      * @throws IllegalArgumentException if each of them is missing or empty
      */

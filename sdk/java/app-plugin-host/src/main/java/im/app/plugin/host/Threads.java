@@ -173,7 +173,10 @@ final class Threads {
         return false;
     }
 
-    /** Finds virtual threads by the names of the loaders in the dump: {@code #12 "name" virtual} and then its stack. */
+    /**
+     * Finds virtual threads by the names of the loaders in the dump: {@code #12 "name" virtual} and
+     * then its stack.
+     */
     static Set<String> virtual(PluginLoader loader) {
         String text;
         try {

@@ -76,7 +76,10 @@ class CyclesTest {
         }
     }
 
-    /** Collects until the loaders are gone: references that are soft or being cleared may need another round. */
+    /**
+     * Collects until the loaders are gone: references that are soft or being cleared may need
+     * another round.
+     */
     private void stats(TestServer server) {
         for (int i = 0; i < 20; i++) {
             In in = server.request(Frame.STATS, out -> out.bool(true));

@@ -36,7 +36,8 @@ import java.util.function.Function;
  * the server are answered from memory.
  *
  * <pre>{@code
- * try (PluginRunner plugin = PluginRunner.of(WordFilterPlugin.class).property("word-filter.words[0]", "darn").start()) {
+ * try (PluginRunner plugin = PluginRunner.of(WordFilterPlugin.class)
+ *         .property("word-filter.words[0]", "darn").start()) {
  *     plugin.point(ClientRequestHandler.class).transform(request);
  * }
  * }</pre>

@@ -8,8 +8,8 @@ import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.Opcodes;
 
 /**
- * A class file of a plugin, read by ASM. Its parts are parsed when they are asked for. All methods throw a
- * {@link RuntimeException} if it is malformed.
+ * A class file of a plugin, read by ASM. Its parts are parsed when they are asked for. All methods
+ * throw a {@link RuntimeException} if it is malformed.
  */
 class ClassFile extends ClassReader {
     /** The newest class file version that ASM accepts. */
@@ -27,7 +27,10 @@ class ClassFile extends ClassReader {
         return bytes;
     }
 
-    /** Marks newer class files with the newest version. ASM still rejects constants and instructions that it does not know. */
+    /**
+     * Marks newer class files with the newest version. ASM still rejects constants and instructions
+     * that it does not know.
+     */
     private static byte[] readable(byte[] bytes) {
         if (ClassBytes.version(bytes) <= NEWEST) {
             return bytes;
@@ -37,7 +40,9 @@ class ClassFile extends ClassReader {
         return copy;
     }
 
-    /** Returns the methods, by their positions, that have a certain byte among their instructions. */
+    /**
+     * Returns the methods, by their positions, that have a certain byte among their instructions.
+     */
     BitSet methodsWith(int opcode) {
         BitSet found = new BitSet();
         char[] buffer = new char[getMaxStringLength()];

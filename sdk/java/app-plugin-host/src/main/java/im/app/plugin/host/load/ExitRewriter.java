@@ -8,8 +8,9 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Replaces calls and method handles of {@link System#exit}, {@link Runtime#exit} and {@link Runtime#halt} by those of the static
- * methods of {@link im.app.plugin.host.guard.Exits} that have the same names and take the same from the stack.
+ * Replaces calls and method handles of {@link System#exit}, {@link Runtime#exit} and {@link
+ * Runtime#halt} by those of the static methods of {@link im.app.plugin.host.guard.Exits} that have
+ * the same names and take the same from the stack.
  */
 final class ExitRewriter {
     /** The names of the methods, as the bytes of constants. */
@@ -23,7 +24,8 @@ final class ExitRewriter {
      * Rewrites a class.
      *
      * @param classFile the class
-     * @return the new class; the same array if it uses none of these methods or is malformed, which the JVM reports
+     * @return the new class; the same array if it uses none of these methods or is malformed, which
+     * the JVM reports
      */
     static byte[] rewrite(byte[] classFile) {
         // Few classes have the names, so few are parsed.

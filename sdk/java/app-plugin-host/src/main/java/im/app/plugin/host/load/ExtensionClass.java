@@ -61,7 +61,9 @@ public final class ExtensionClass {
         return points.stream().map(p -> p.type().getSimpleName()).collect(Collectors.joining(", "));
     }
 
-    /** Finds the constructor that the host calls; the rules are the same for plugins and extensions. */
+    /**
+     * Finds the constructor that the host calls; the rules are the same for plugins and extensions.
+     */
     static <T> Constructor<? extends T> publicConstructor(Class<? extends T> c) throws LoadException {
         if (c.isInterface() || Modifier.isAbstract(c.getModifiers())) {
             throw new LoadException("class " + c.getName() + " is abstract; the host makes an instance of it, so it must not be");

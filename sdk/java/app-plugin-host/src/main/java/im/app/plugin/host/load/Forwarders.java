@@ -13,8 +13,9 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Recognizes methods that only call the default method of an interface with the same arguments. The Scala compiler
- * generates one for each default method that a class inherits; the author of the class has not overridden anything by that.
+ * Recognizes methods that only call the default method of an interface with the same arguments. The
+ * Scala compiler generates one for each default method that a class inherits; the author of the
+ * class has not overridden anything by that.
  */
 final class Forwarders {
     /** How many interfaces a call is followed through. */
@@ -77,7 +78,10 @@ final class Forwarders {
             instructions++;
         }
 
-        /** Returns the interface whose method is all that a method calls, null if it does anything else. */
+        /**
+         * Returns the interface whose method is all that a method calls, null if it does anything
+         * else.
+         */
         String target(Method m) {
             String descriptor = Type.getMethodDescriptor(m);
             MethodVisitor body = new MethodVisitor(Opcodes.ASM9) {
@@ -93,7 +97,8 @@ final class Forwarders {
 
                 @Override
                 public void visitMethodInsn(int opcode, String type, String name, String called, boolean isInterface) {
-                    // The body of a method of a trait is in a static method, which gets the object as its first argument.
+                    // The body of a method of a trait is in a static method, which gets the object
+                    // as its first argument.
                     boolean same = opcode == Opcodes.INVOKESPECIAL && name.equals(m.getName()) && called.equals(descriptor);
                     boolean trait = opcode == Opcodes.INVOKESTATIC && name.equals(m.getName() + "$")
                             && called.equals("(L" + type + ";" + descriptor.substring(1));
@@ -116,7 +121,10 @@ final class Forwarders {
             return forwards ? owner.replace('/', '.') : null;
         }
 
-        /** Returns the instructions of a forwarder: this and each parameter, the call, and the return. */
+        /**
+         * Returns the instructions of a forwarder: this and each parameter, the call, and the
+         * return.
+         */
         private static List<Step> forwarding(Method m) {
             List<Step> steps = new ArrayList<>();
             steps.add(new Step(Opcodes.ALOAD, 0));

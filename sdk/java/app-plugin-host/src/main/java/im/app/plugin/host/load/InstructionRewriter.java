@@ -52,7 +52,8 @@ abstract class InstructionRewriter extends MethodVisitor {
      * @param candidates whether a method, by its position, may have an instruction to replace
      * @param rewriter creates the rewriter of a method
      * @return the bytes of the new class; those of the class if nothing is found
-     * @throws RuntimeException if the class is malformed, or the new one exceeds a limit of class files
+     * @throws RuntimeException if the class is malformed, or the new one exceeds a limit of class
+     * files
      */
     static byte[] rewrite(ClassFile in, IntPredicate candidates, Function<MethodVisitor, ? extends InstructionRewriter> rewriter) {
         Map<Integer, InstructionRewriter> searched = new HashMap<>();

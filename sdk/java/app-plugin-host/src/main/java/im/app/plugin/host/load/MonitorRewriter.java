@@ -9,8 +9,9 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Inserts a check before every {@code monitorenter} of a class: a duplicate of the reference and a call of
- * {@link im.app.plugin.host.guard.Monitors#check}. Jumps to the instruction get to its check.
+ * Inserts a check before every {@code monitorenter} of a class: a duplicate of the reference and a
+ * call of {@link im.app.plugin.host.guard.Monitors#check}. Jumps to the instruction get to its
+ * check.
  */
 final class MonitorRewriter {
     /** The class cannot be rewritten; the JVM may accept it nevertheless. */

@@ -45,14 +45,15 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
     public record Request(int module, String id, String className, File file, String fileName, boolean strict) {}
 
     /**
-     * Loads the classes of a plugin and asks its entry class for its extensions. The calling thread has the loader of the
-     * plugin as its context loader afterwards.
+     * Loads the classes of a plugin and asks its entry class for its extensions. The calling thread
+     * has the loader of the plugin as its context loader afterwards.
      *
      * @param request what to load
      * @param opened gets the loader as soon as there is one
      * @param later gets warnings about classes that are loaded later
      * @return the classes
-     * @throws LoadException with a sentence, if they are not as they should be; the loader is closed then
+     * @throws LoadException with a sentence, if they are not as they should be; the loader is
+     * closed then
      */
     public static PluginClasses load(Request request, Consumer<PluginLoader> opened, Consumer<String> later) throws LoadException {
         PluginLoader loader;

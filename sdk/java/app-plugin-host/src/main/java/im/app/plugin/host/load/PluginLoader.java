@@ -28,8 +28,9 @@ import java.util.jar.Manifest;
 import java.util.zip.ZipFile;
 
 /**
- * The classes and resources of one plugin. Classes are asked of the server first, resources of the jar. The jar is open
- * as long as the loader is; URLs of its resources read from that one open file, so nothing keeps it when it is closed.
+ * The classes and resources of one plugin. Classes are asked of the server first, resources of the
+ * jar. The jar is open as long as the loader is; URLs of its resources read from that one open
+ * file, so nothing keeps it when it is closed.
  */
 public final class PluginLoader extends SecureClassLoader implements Closeable {
     static {

@@ -8,8 +8,9 @@ import java.util.Collections;
 import java.util.Enumeration;
 
 /**
- * The parent of the loaders of plugins: the platform, the API with the client protocol, and the protobuf runtime. The
- * host itself cannot be seen, but for the checks that the code of plugins is made to call.
+ * The parent of the loaders of plugins: the platform, the API with the client protocol, and the
+ * protobuf runtime. The host itself cannot be seen, but for the checks that the code of plugins is
+ * made to call.
  */
 final class ServerClasses extends ClassLoader {
     static {

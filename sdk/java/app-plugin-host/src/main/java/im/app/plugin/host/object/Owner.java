@@ -16,7 +16,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** A plugin of another language, and the objects and functions that it holds here. */
 final class Owner {
-    /** A class as itself, with its static members; an instance of {@link Class} is an object like others. */
+    /**
+     * A class as itself, with its static members; an instance of {@link Class} is an object like
+     * others.
+     */
     record StaticClass(Class<?> type) {}
 
     /** Keeps the number of a proxy's function after the proxy is collected. */

@@ -36,7 +36,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** Calls an extension as the server does: what it gets is what was sent, and what it answers is what comes back. */
+/**
+ * Calls an extension as the server does: it gets what was sent, and what it answers comes back.
+ */
 class DispatchTest {
 
     private static final class Everything extends AppExtension

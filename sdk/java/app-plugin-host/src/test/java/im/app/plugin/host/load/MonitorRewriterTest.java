@@ -140,7 +140,8 @@ class MonitorRewriterTest {
 
     @Test
     void jumpsThatGetTooLongAreWidened() throws Exception {
-        // The checks push the jump back to the begin of the loop beyond what 16 bits hold, if it was just below.
+        // The checks push the jump back to the begin of the loop beyond what 16 bits hold, if it
+        // was just below.
         int usual = grown(100);
         int widened = 0;
         for (int filling = 10_680; filling < 10_840; filling += 20) {
@@ -151,7 +152,10 @@ class MonitorRewriterTest {
         assertTrue(widened > 0, "no jump was widened");
     }
 
-    /** Rewrites a loop with so many instructions, compares what it does, and tells by how much it grew. */
+    /**
+     * Rewrites a loop with so many instructions, compares what it does, and tells by how much it
+     * grew.
+     */
     private static int grown(int filling) throws Exception {
         Map<String, byte[]> classes = Sources.compile("package t; public class Loop { public static int run(Object o, int times) {"
                 + " int n = 0; int i = 0; while (true) {" + "synchronized (o) { n ^= 5; }".repeat(20) + "n++;".repeat(filling)
@@ -203,7 +207,8 @@ class MonitorRewriterTest {
 
     @Test
     void classesOfTheJdkAreStillValid() throws Exception {
-        // Packages outside java.* can be defined by any loader; linking runs the verifier over every method.
+        // Packages outside java.* can be defined by any loader; linking runs the verifier over
+        // every method.
         Map<String, byte[]> classes = new HashMap<>();
         for (String module : List.of("jdk.compiler", "jdk.jshell", "jdk.jdeps", "java.xml", "jdk.httpserver", "java.logging")) {
             readModule(module, classes);
