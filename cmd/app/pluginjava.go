@@ -223,8 +223,11 @@ func printJar(w io.Writer, file string, r *adapter.JarReport) {
 		warnings = append(warnings, fmt.Sprintf("what the plugin does when it is loaded is not known: %v", r.NoJava))
 	}
 	if n := len(r.Packed); n > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d classes in the jar are also in the server, such as %s: those of the server are used. "+
-			"Give app-plugin-api and protobuf-java the scope provided, so that they are not packed", n, r.Packed[0]))
+		packed := fmt.Sprintf("%d classes in the jar are also in the server, such as %s: those of the server are used", n, r.Packed[0])
+		if n == 1 {
+			packed = fmt.Sprintf("class %s in the jar is also in the server: that of the server is used", r.Packed[0])
+		}
+		warnings = append(warnings, packed+". Give app-plugin-api and protobuf-java the scope provided, so that they are not packed")
 	}
 	for i, m := range r.Missing {
 		if i == maxMissing {

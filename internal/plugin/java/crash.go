@@ -83,8 +83,8 @@ func (s *session) crasher() *module {
 	return nil
 }
 
-// hoarder returns the number of the plugin that filled the heap, from the JVM's heap dump.
-func (s *session) hoarder() (number uint64, holds string, ok bool) {
+// largestHolder returns the number of the plugin that filled the heap, from the JVM's heap dump.
+func (s *session) largestHolder() (number uint64, holds string, ok bool) {
 	data, err := os.ReadFile(s.heapFile)
 	if err != nil {
 		return 0, "", false // The heap was not full, or the dump failed.
@@ -97,7 +97,7 @@ func (s *session) hoarder() (number uint64, holds string, ok bool) {
 		s.log.Warn("it is not known which plugin holds the memory of the Java host", slog.Any("error", err))
 		return 0, "", false
 	}
-	n, bytes, ok := held.Hoarder()
+	n, bytes, ok := held.Largest()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !ok || s.modules[uint64(n)] == nil && !s.removed[uint64(n)] {

@@ -178,9 +178,9 @@ func (w *world) computes(m plugin.Module) {
 	}
 }
 
-// TestHoarderIsKnown blames the plugin that holds the memory of a JVM, whoever needs some when
-// there is none left. Others lose nothing by that.
-func TestHoarderIsKnown(t *testing.T) {
+// TestLargestHolderIsKnown blames the plugin that holds the memory of a JVM, whichever plugin runs
+// out of it. Others lose nothing by that.
+func TestLargestHolderIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
 	bad, busy, idle := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy")), w.load("idle", faults(t, "idle"))

@@ -159,7 +159,7 @@ func (s *session) run() {
 	if m := s.crasher(); m != nil {
 		s.culprit.CompareAndSwap(nil, &culprit{m, "a crash in its code"})
 	}
-	if number, holds, ok := s.hoarder(); ok {
+	if number, holds, ok := s.largestHolder(); ok {
 		// The plugin that filled the memory is not always the first that needs more.
 		s.culprit.Store(&culprit{s.module(number), "an OutOfMemoryError"})
 		s.why = fmt.Errorf("%w, as one plugin holds %s of its memory", s.why, holds)

@@ -111,7 +111,7 @@ func (ts *turns) hasten() {
 	if ts.m.debug.possible() || !ts.overdue() {
 		return
 	}
-	ts.m.engine.Hurry()
+	ts.m.engine.PollNow()
 	w, limit := &ts.watched, ts.m.host.opts.StuckLimit
 	if w.late++; w.late == 1 {
 		w.spent = rusage.Total()
@@ -128,7 +128,7 @@ func (ts *turns) abandon() {
 	if c := ts.current.Load(); c != nil {
 		what = c.label
 	}
-	if !ts.m.engine.Break(func() bool { return ts.count.Load() == ts.watched.turn }) {
+	if !ts.m.engine.Abort(func() bool { return ts.count.Load() == ts.watched.turn }) {
 		return
 	}
 	ts.m.die(fmt.Errorf("%s runs in a function of the engine that never looks at the time", what))

@@ -60,14 +60,14 @@ func (ts *turns) run(c *call, f func()) {
 		if ts.m.debug.target != nil {
 			ts.m.debug.target.Turn()
 		}
-		ts.m.engine.Relieve()
+		ts.m.engine.CollectIfLow()
 	}
 	if ts.m.java != nil {
 		ts.m.java.flush()
 	}
 	ts.m.memory.Store(ts.m.engine.Memory())
 	if err != nil {
-		if errors.Is(err, engine.ErrBroken) {
+		if errors.Is(err, engine.ErrAborted) {
 			<-ts.m.died // The goroutine that aborted the engine sets the reason.
 		} else {
 			ts.m.die(err)

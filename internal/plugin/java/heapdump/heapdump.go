@@ -23,9 +23,9 @@ type Holding struct {
 	Plugins map[int]int64
 }
 
-// Hoarder returns the number of the plugin that retains most of the plugins' memory, and at least a
+// Largest returns the number of the plugin that retains most of the plugins' memory, and at least a
 // quarter of the total. It returns false if there is none.
-func (h Holding) Hoarder() (number int, held int64, ok bool) {
+func (h Holding) Largest() (number int, held int64, ok bool) {
 	var sum int64
 	for n, bytes := range h.Plugins {
 		if sum += bytes; bytes > held {

@@ -98,12 +98,12 @@ func TestRead(t *testing.T) {
 	if want := want[7] + want[8] + 4*classSize + headSize + 2000; h.Total != want {
 		t.Errorf("all is %d, want %d", h.Total, want)
 	}
-	if n, held, ok := h.Hoarder(); n != 7 || held != want[7] || !ok {
-		t.Errorf("the hoarder is %d, %d, %v", n, held, ok)
+	if n, held, ok := h.Largest(); n != 7 || held != want[7] || !ok {
+		t.Errorf("the largest holder is %d, %d, %v", n, held, ok)
 	}
 	for _, none := range []Holding{{}, {Total: 100, Plugins: map[int]int64{1: 40, 2: 40}}, {Total: 100, Plugins: map[int]int64{1: 20}}} {
-		if n, _, ok := none.Hoarder(); ok {
-			t.Errorf("the hoarder of %v is %d", none, n)
+		if n, _, ok := none.Largest(); ok {
+			t.Errorf("the largest holder of %v is %d", none, n)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (a *arena) note(p uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.seized {
-		panic(ErrBroken)
+		panic(ErrAborted)
 	}
 	if a.large == nil {
 		a.large = map[uintptr]uintptr{}
@@ -86,7 +86,7 @@ func (a *arena) forget(p uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.seized {
-		panic(ErrBroken)
+		panic(ErrAborted)
 	}
 	delete(a.large, p)
 }

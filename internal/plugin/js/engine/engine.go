@@ -60,12 +60,12 @@ type Engine struct {
 	broken error
 
 	// guard keeps the engine's memory allocated while another goroutine accesses it; it guards
-	// running, condemned and the closing of the engine.
-	guard     sync.Mutex
-	condemned bool
-	arena     *arena
+	// running, aborted and the closing of the engine.
+	guard   sync.Mutex
+	aborted bool
+	arena   *arena
 
-	// limit is the memory limit, and floor the memory in use when Relieve last checked or
+	// limit is the memory limit, and floor the memory in use when CollectIfLow last checked or
 	// collected.
 	limit, floor int64
 }
@@ -174,10 +174,10 @@ func (e *Engine) Collect() {
 	e.publish()
 }
 
-// Relieve collects garbage if the memory is nearly used up. The engine itself collects only after
-// growing by half, which can be beyond the limit: cycles of one run would use up the memory of the
-// next. Memory that is in use does not cause a collection every time.
-func (e *Engine) Relieve() {
+// CollectIfLow collects garbage if the memory is nearly used up. The engine itself collects only
+// after growing by half, which can be beyond the limit: cycles of one run would use up the memory
+// of the next. Memory that is in use does not cause a collection every time.
+func (e *Engine) CollectIfLow() {
 	size := e.Memory()
 	if size >= e.limit/4*3 && size >= e.floor+(e.limit-e.floor)/2 && e.limit > 0 {
 		e.Collect()
@@ -206,13 +206,13 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 		e.guard.Lock()
 		defer e.guard.Unlock()
 		e.running, e.interrupt = false, nil
-		if done && !e.condemned && e.frame() == 0 && e.tls.StackSlots() == sp {
+		if done && !e.aborted && e.frame() == 0 && e.tls.StackSlots() == sp {
 			e.publish()
 			return
 		}
-		if e.condemned {
-			_ = recover() // Caused by Break.
-			e.broken = ErrBroken
+		if e.aborted {
+			_ = recover() // Caused by Abort.
+			e.broken = ErrAborted
 			err = e.broken
 			return
 		}
@@ -231,9 +231,9 @@ func (e *Engine) Run(interrupt func() bool, f func()) (err error) {
 	return nil
 }
 
-// Hurry makes running code poll interrupt at the next opportunity instead of the regular interval.
-// It may be called from any goroutine.
-func (e *Engine) Hurry() {
+// PollNow makes running code poll interrupt at the next opportunity instead of the regular
+// interval. It may be called from any goroutine.
+func (e *Engine) PollNow() {
 	e.guard.Lock()
 	defer e.guard.Unlock()
 	if e.tls != nil && e.running {
@@ -241,21 +241,21 @@ func (e *Engine) Hurry() {
 	}
 }
 
-// ErrBroken is the error of an engine that Break ended.
-var ErrBroken = errors.New("the JavaScript engine was stopped inside a function of its own that never looks at the time")
+// ErrAborted is the error of an engine that Abort ended.
+var ErrAborted = errors.New("the JavaScript engine was stopped inside a function of its own that never looks at the time")
 
-// Break ends a run that does not poll interrupt, for example a search through an object with an
+// Abort ends a run that does not poll interrupt, for example a search through an object with an
 // enormous length. It removes what every property look-up reads, and makes large blocks of memory
 // inaccessible, so that the next access faults, which ends the run; the engine is then broken. It
 // does nothing and returns false if nothing runs, or if still returns false because the run has
 // ended. It may be called from any goroutine.
-func (e *Engine) Break(still func() bool) bool {
+func (e *Engine) Abort(still func() bool) bool {
 	e.guard.Lock()
 	defer e.guard.Unlock()
 	if e.tls == nil || !e.running || !still() {
 		return false
 	}
-	e.condemned = true
+	e.aborted = true
 	e.dropShapes()
 	e.arena.seize()
 	return true

@@ -120,7 +120,7 @@ func (t *Target) bounded(milliseconds float64, run func() engine.Value) (v engin
 // terminateExecution terminates the running code.
 func (s *session) terminateExecution(nothing) (any, error) {
 	s.target.terminated.Store(true)
-	s.target.engine.Hurry()
+	s.target.engine.PollNow()
 	return nil, nil
 }
 
