@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,6 +239,29 @@ func TestPluginUpgrade(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(types, "codes.d.ts")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReplaceFile replaces a file, and a folder, which fails without leaving anything behind.
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFile(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	info, failed := os.Stat(path)
+	if err := errors.Join(err, failed); err != nil || string(text) != "new" || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %q, %v, %v", text, info, err)
+	}
+	if err := replaceFile(dir, []byte("new")); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder was replaced: %v", err)
+	}
+	if _, err := os.Stat(dir + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the new file was left behind: %v", err)
 	}
 }
 

@@ -85,10 +85,14 @@ func replaceFile(path string, data []byte) error {
 		mode = info.Mode().Perm()
 	}
 	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, data, mode); err != nil {
-		return fmt.Errorf("write %q: %w", path, err)
+	err := os.WriteFile(temporary, data, mode)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	if err := os.Rename(temporary, path); err != nil {
+	if err != nil {
+		if info, failed := os.Lstat(temporary); failed == nil && info.Mode().IsRegular() {
+			err = errors.Join(err, os.Remove(temporary))
+		}
 		return fmt.Errorf("write %q: %w", path, err)
 	}
 	return nil
