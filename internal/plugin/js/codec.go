@@ -108,11 +108,7 @@ func newCodec(t reflect.Type) (codec, error) {
 		return floatCodec{}, nil
 	case reflect.Pointer:
 		elem, err := makeCodec(t.Elem())
-		c := pointerCodec{t.Elem(), elem}
-		if t == reflect.TypeFor[*int64]() {
-			return int64PointerCodec{c}, err
-		}
-		return c, err
+		return pointerCodec{t.Elem(), elem}, err
 	case reflect.Slice:
 		elem, err := makeCodec(t.Elem())
 		return sliceCodec{t, elem}, err

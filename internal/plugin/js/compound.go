@@ -38,18 +38,6 @@ func (c pointerCodec) from(t *translator, v engine.Value, p reflect.Value) error
 	return nil
 }
 
-// int64PointerCodec is the pointerCodec of most optional values, without reflection.
-type int64PointerCodec struct{ pointerCodec }
-
-func (int64PointerCodec) from(t *translator, v engine.Value, p reflect.Value) error {
-	n, err := t.integer(v)
-	if err != nil {
-		return err
-	}
-	p.Set(reflect.ValueOf(&n))
-	return nil
-}
-
 // sliceCodec converts to an array.
 type sliceCodec struct {
 	typ  reflect.Type

@@ -116,7 +116,7 @@ func (t *translator) integer(v engine.Value) (int64, error) {
 			return 0, engine.Thrown()
 		}
 		if length <= len(t.digits) {
-			if n, ok := parseInt(t.digits[:length]); ok {
+			if n, err := strconv.ParseInt(string(t.digits[:length]), 10, 64); err == nil {
 				return n, nil
 			}
 		}
@@ -131,30 +131,6 @@ func (t *translator) integer(v engine.Value) (int64, error) {
 		return n, nil
 	}
 	return 0, t.expected("a whole number", v)
-}
-
-// parseInt is strconv.ParseInt for decimal numbers of 64 bits. It is faster for up to 19 digits,
-// which cannot exceed 64 bits without a sign.
-func parseInt(text []byte) (n int64, ok bool) {
-	digits, negative := text, false
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		digits, negative = text[1:], text[0] == '-'
-	}
-	if len(digits) == 0 || len(digits) > 19 {
-		n, err := strconv.ParseInt(string(text), 10, 64)
-		return n, err == nil
-	}
-	var u uint64
-	for _, c := range digits {
-		if c -= '0'; c > 9 {
-			return 0, false
-		}
-		u = 10*u + uint64(c)
-	}
-	if negative {
-		return -int64(u), u <= 1<<63
-	}
-	return int64(u), u <= math.MaxInt64
 }
 
 type int64Codec struct{}
