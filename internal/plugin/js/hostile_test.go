@@ -32,6 +32,7 @@ var hostile = []struct {
 	{"infinite generator loop", `for (const x of (function* () { for (;;) yield 1; })()) { this.x = x; }`, ""},
 	{"never answers", `return new Promise(() => {});`, ""},
 	{"endless getter in the result", `return { get userId() { for (;;) {} } };`, ""},
+	{"getter that changes the result", `const r = { request: { get createMessageRequest() { delete r.request; for (let i = 0; i < 1e4; i++) r['k' + i] = {}; return {}; } }, userId: '1' }; return r;`, "changed while it was read"},
 	{"endless toString of an error", `throw { get message() { for (;;) {} }, toString() { for (;;) {} } };`, "message"},
 	{"endless thenable", `return { get then() { for (;;) {} } };`, ""},
 	{"endless proxy", `return new Proxy({}, { ownKeys() { for (;;) {} } });`, ""},

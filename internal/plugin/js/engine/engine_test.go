@@ -119,6 +119,47 @@ func TestEach(t *testing.T) {
 	e.Free(v)
 }
 
+// TestEachWhileChanged changes an object while it is read, as a getter of one of its values can. No
+// freed memory may be read: the iteration fails if the properties have moved.
+func TestEachWhileChanged(t *testing.T) {
+	for _, c := range []struct {
+		change string
+		fails  bool
+	}{
+		{`delete o.a; for (let i = 0; i < 100; i++) o['k' + i] = 'v' + i`, true},
+		{`o.c = 3`, true},
+		{`Object.defineProperty(o, 'b', { get() { return 7; } })`, true},
+		{`o.a = null`, false},
+		{`Object.freeze(o)`, false},
+	} {
+		e := newEngine(t)
+		v := e.Eval("test.js", `globalThis.o = { a: { x: 1 }, b: 'text' + Date.now(), }`)
+		read := 0
+		ok, err := e.Each(v, func(_ Atom, p Value) error {
+			if read++; read > 1 {
+				return nil
+			}
+			e.Free(e.Eval("change.js", c.change+`; globalThis.more = Array.from({ length: 1000 }, (_, i) => ({ y: i, z: 'z' + i })); 0`))
+			x := e.GetName(p, "x")
+			if n, _ := AsNumber(x); n != 1 {
+				t.Errorf("%s: the value that is read is another", c.change)
+			}
+			return nil
+		})
+		if ok == c.fails || err != nil || read == 1 != c.fails {
+			t.Errorf("%s: %d properties were read, %v, %v", c.change, read, ok, err)
+		}
+		if !ok {
+			x := e.Exception()
+			if !strings.Contains(x.Message, "changed while it was read") {
+				t.Errorf("%s: %s", c.change, x.Message)
+			}
+			e.Free(x.Value)
+		}
+		e.Free(v)
+	}
+}
+
 func TestStrings(t *testing.T) {
 	e := newEngine(t)
 	for in, want := range map[string]string{

@@ -189,13 +189,13 @@ func (e *Objects) Len(arr Value) int {
 	return int(n)
 }
 
-// Each calls f for the own enumerable properties of an object with string keys. f borrows the value
-// and must not change the object; an error of f ends the iteration. Each reports false if reading
-// threw.
+// Each calls f for the own enumerable properties of an object with string keys. f borrows the
+// value; an error of f ends the iteration. Each reports false if reading threw, also because f
+// changed the object, as getters of its values can.
 func (e *Objects) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err error) {
 	if o := e.object(obj); o.Fclass_id == lib.EJS_CLASS_OBJECT {
-		if done, err := e.eachPlain(o, f); done {
-			return true, err
+		if done, ok, err := e.eachPlain(o, f); done {
+			return ok, err
 		}
 	}
 	out := e.tls.Alloc(16)
@@ -220,31 +220,69 @@ func (e *Objects) Each(obj Value, f func(a Atom, v Value) error) (ok bool, err e
 }
 
 // eachPlain iterates over the properties of an ordinary object in place, without copying names. It
-// reports false, before the first call of f, if the object has anything but data properties.
-func (e *Objects) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (bool, error) {
+// is not done, and has not called f, if the object has anything but data properties.
+func (e *Objects) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (done, ok bool, err error) {
 	sh := (*lib.TJSShape)(pointer(o.Fshape))
 	n := int(sh.Fprop_count)
 	if n == 0 {
-		return true, nil
+		return true, true, nil
 	}
 	props := unsafe.Slice((*lib.TJSShapeProperty)(pointer(o.Fshape+unsafe.Sizeof(*sh)+uintptr(sh.Fprop_hash_mask)*4+4)), n)
 	values := unsafe.Slice((*Value)(pointer(o.Fprop)), n)
 	for _, p := range props {
 		flags := p.F__ccgo0 >> 26
 		if p.Fatom != 0 && (flags&lib.MJS_PROP_TMASK != 0 || p.Fatom&(1<<31) != 0) {
-			return false, nil
+			return false, false, nil
 		}
 	}
 	for i, p := range props {
 		flags := p.F__ccgo0 >> 26
+		if flags&lib.MJS_PROP_TMASK != 0 {
+			e.throwChanged()
+			return true, false, nil
+		}
 		if p.Fatom == 0 || flags&lib.MJS_PROP_ENUMERABLE == 0 || e.isSymbol(p.Fatom) {
 			continue
 		}
-		if err := f(p.Fatom, values[i]); err != nil {
-			return true, err
+		if ok, err := e.borrow(o, values[i], func(v Value) error { return f(p.Fatom, v) }); !ok || err != nil {
+			return true, ok, err
 		}
 	}
-	return true, nil
+	return true, true, nil
+}
+
+// borrow calls f with the value of a property of o. It reports false, with a pending exception, if
+// the properties of o have moved: the code of getters can do that, which only objects have.
+func (e *Objects) borrow(o *lib.TJSObject, v Value, f func(Value) error) (ok bool, err error) {
+	if !IsObject(v) {
+		return true, f(v)
+	}
+	before := placeOf(o)
+	e.Dup(v)
+	err = f(v)
+	e.Free(v)
+	if placeOf(o) != before {
+		e.throwChanged()
+		return false, nil
+	}
+	return true, err
+}
+
+// A place is where the properties of an object are.
+type place struct {
+	shape, values uintptr
+	mask          uint32
+	count         int32
+}
+
+func placeOf(o *lib.TJSObject) place {
+	sh := (*lib.TJSShape)(pointer(o.Fshape))
+	return place{o.Fshape, o.Fprop, sh.Fprop_hash_mask, sh.Fprop_count}
+}
+
+// throwChanged throws the exception for an object that was changed while it was read.
+func (e *Objects) throwChanged() {
+	e.Throw(e.NewError("the object was changed while it was read"))
 }
 
 // isSymbol reports whether an atom is not the atom of a string.
