@@ -33,6 +33,7 @@ var (
 	codecs   = map[reflect.Type]codec{}
 	names    = map[string]int{}
 	nameList []string
+	records  int
 )
 
 // codecOf returns the codec of a type.
@@ -123,14 +124,13 @@ func newCodec(t reflect.Type) (codec, error) {
 // A translator converts values for one engine.
 type translator struct {
 	*engine.Functions
-	atoms []engine.Atom
-	// fields has, for each struct and message, its fields by atom.
-	fields map[codec]map[engine.Atom]int
+	atoms  []engine.Atom
 	digits [24]byte
-	// shapes are the property orders that objects have had, and templates are objects that keep
-	// them alive.
-	shapes    map[uint64]bool
-	templates []engine.Value
+	// outlines are what it knows of each record, layouts is the number of their layouts, and stack
+	// are the values of objects that are being created.
+	outlines []*outline
+	layouts  int
+	stack    []engine.Value
 	// depth, parts and bytes are the limits of the value being read.
 	depth, parts, bytes int
 }
@@ -186,7 +186,7 @@ func (t *translator) part() error {
 }
 
 func newTranslator(e *engine.Functions) *translator {
-	return &translator{Functions: e, fields: map[codec]map[engine.Atom]int{}, shapes: map[uint64]bool{}}
+	return &translator{Functions: e}
 }
 
 // atom returns the atom of a name, or 0 with a pending exception if memory is exhausted.
@@ -204,46 +204,9 @@ func (t *translator) atom(n int) engine.Atom {
 	return t.atoms[n]
 }
 
-// maxShapes is how many property orders are kept.
-const maxShapes = 256
-
-// A shape is the order of an object's properties, as a number.
-type shape uint64
-
-func (s shape) with(name int) shape { return (s ^ shape(name+1)) * 1099511628211 }
-
-// known keeps a property order alive in the engine. The engine drops it with the last object that
-// has it, and recreating it for each argument costs more than the rest of creating an object; so it
-// keeps template objects, one for each step.
-func (t *translator) known(s shape, obj engine.Value) {
-	if t.shapes[uint64(s)] || len(t.shapes) >= maxShapes {
-		return
-	}
-	t.shapes[uint64(s)] = true
-	var atoms []engine.Atom
-	_, _ = t.Each(obj, func(a engine.Atom, _ engine.Value) error {
-		atoms = append(atoms, a)
-		template := t.Object()
-		if engine.IsFailed(template) {
-			t.Drop()
-			return engine.Thrown()
-		}
-		for _, a := range atoms {
-			if !t.Define(template, a, engine.Undefined) {
-				t.Drop()
-			}
-		}
-		t.templates = append(t.templates, template)
-		return nil
-	})
-}
-
-// close frees the templates and the atoms.
+// close frees the layouts and the atoms.
 func (t *translator) close() {
-	for _, v := range t.templates {
-		t.Free(v)
-	}
-	t.templates = nil
+	t.closeLayouts()
 	for _, a := range t.atoms {
 		if a != 0 {
 			t.FreeAtom(a)

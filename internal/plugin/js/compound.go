@@ -205,20 +205,18 @@ func (c mapCodec) key(s string) (reflect.Value, error) {
 
 // structCodec converts to an object with the names in the json tags.
 type structCodec struct {
-	typ    string
+	record
 	fields []structField
-	names  []string
 }
 
 type structField struct {
-	name  int
 	index int
 	omit  bool
 	codec codec
 }
 
 func newStructCodec(t reflect.Type) (codec, error) {
-	c := &structCodec{typ: t.Name()}
+	c := &structCodec{record: newRecord(t.Name())}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -232,8 +230,8 @@ func newStructCodec(t reflect.Type) (codec, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
-		c.fields = append(c.fields, structField{name(tag), i, strings.Contains(opts, "omit"), fc})
-		c.names = append(c.names, tag)
+		c.fields = append(c.fields, structField{i, strings.Contains(opts, "omit"), fc})
+		c.add(tag, tag)
 	}
 	return c, nil
 }
@@ -241,87 +239,25 @@ func newStructCodec(t reflect.Type) (codec, error) {
 func (c *structCodec) empty(reflect.Value) bool { return false }
 
 func (c *structCodec) to(t *translator, p reflect.Value) engine.Value {
-	obj := t.Object()
-	if engine.IsFailed(obj) {
-		return obj
-	}
-	var s shape
+	b := t.build(&c.record)
 	for i := range c.fields {
 		f := &c.fields[i]
 		q := p.Field(f.index)
 		if f.omit && f.codec.empty(q) {
 			continue
 		}
-		s = s.with(f.name)
-		v := f.codec.to(t, q)
-		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
-			t.Free(obj)
+		if !b.add(i, f.codec.to(t, q)) {
 			return engine.Failed
 		}
 	}
-	t.known(s, obj)
-	return obj
-}
-
-// table returns the fields by atom, or nil if memory is exhausted.
-func (c *structCodec) table(t *translator) map[engine.Atom]int {
-	if m := t.fields[c]; m != nil {
-		return m
-	}
-	m := make(map[engine.Atom]int, len(c.fields))
-	for i := range c.fields {
-		a := t.atom(c.fields[i].name)
-		if a == 0 {
-			return nil
-		}
-		m[a] = i
-	}
-	t.fields[c] = m
-	return m
+	return b.object()
 }
 
 func (c *structCodec) from(t *translator, v engine.Value, p reflect.Value) error {
-	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
-		return t.expected("an object", v)
-	}
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	table := c.table(t)
-	if table == nil {
-		return engine.Thrown()
-	}
-	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
-		if engine.IsNothing(item) {
-			return nil
-		}
-		i, ok := table[a]
-		if !ok {
-			return t.unknown(a, c.typ, c.names)
-		}
+	return t.readFields(&c.record, v, func(i int, item engine.Value) error {
 		f := &c.fields[i]
-		if err := f.codec.from(t, item, p.Field(f.index)); err != nil {
-			return at(err, c.names[i])
-		}
-		return nil
+		return f.codec.from(t, item, p.Field(f.index))
 	})
-	if !ok {
-		return engine.Thrown()
-	}
-	return err
-}
-
-// unknown returns the mismatch for an unknown property.
-func (t *translator) unknown(a engine.Atom, typ string, known []string) error {
-	hint := strings.Join(known, ", ")
-	if len(known) > 20 {
-		hint = strings.Join(known[:20], ", ") + ", …"
-	}
-	if hint == "" {
-		hint = "none"
-	}
-	return at(mismatchf("%s has no such field; it has: %s", typ, hint), t.AtomText(a))
 }
 
 // anyCodec converts values without a static type.

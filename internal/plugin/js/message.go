@@ -16,20 +16,17 @@ import (
 // messageCodec converts a protobuf message by protobuf's JSON mapping: it accesses the fields of
 // the generated struct, at a fraction of the cost of protobuf reflection.
 type messageCodec struct {
-	typ    reflect.Type
-	label  string
-	fields []messageField
+	record
+	// message is the generated struct.
+	message reflect.Type
+	fields  []messageField
 	// oneofs are the members for oneofs.
 	oneofs []oneof
 	// plain are the numbers of the fields that are in no oneof.
 	plain []int
-	names []string
 }
 
 type messageField struct {
-	name int
-	// alias is the name in the declaration, which the mapping accepts, too.
-	alias int
 	// index is the index of the member of the generated struct.
 	index int
 	codec codec
@@ -46,12 +43,12 @@ type oneof struct {
 func newMessageCodec(t reflect.Type) (codec, error) {
 	zero := reflect.New(t.Elem()).Interface().(proto.Message).ProtoReflect()
 	d := zero.Descriptor()
-	c := &messageCodec{typ: t.Elem(), label: string(d.Name())}
+	c := &messageCodec{record: newRecord(string(d.Name())), message: t.Elem()}
 	byNumber, oneofs := structFields(t.Elem())
 	oneofIndex := map[string]int{}
 	for i := range d.Fields().Len() {
 		fd := d.Fields().Get(i)
-		f := messageField{name: name(fd.JSONName()), alias: name(string(fd.Name())), oneof: -1}
+		f := messageField{oneof: -1}
 		if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
 			sf, ok := oneofs[string(od.Name())]
 			if !ok {
@@ -90,7 +87,7 @@ func newMessageCodec(t reflect.Type) (codec, error) {
 			c.plain = append(c.plain, i)
 		}
 		c.fields = append(c.fields, f)
-		c.names = append(c.names, fd.JSONName())
+		c.add(fd.JSONName(), string(fd.Name())) // The mapping accepts both.
 	}
 	return c, nil
 }
@@ -125,22 +122,14 @@ func (c *messageCodec) to(t *translator, p reflect.Value) engine.Value {
 	if p.IsNil() {
 		return engine.Null
 	}
-	m := p.Elem()
-	obj := t.Object()
-	if engine.IsFailed(obj) {
-		return obj
-	}
-	var s shape
+	m, b := p.Elem(), t.build(&c.record)
 	for _, i := range c.plain {
 		f := &c.fields[i]
 		q := m.Field(f.index)
 		if f.codec.empty(q) {
 			continue
 		}
-		s = s.with(f.name)
-		v := f.codec.to(t, q)
-		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
-			t.Free(obj)
+		if !b.add(i, f.codec.to(t, q)) {
 			return engine.Failed
 		}
 	}
@@ -151,64 +140,19 @@ func (c *messageCodec) to(t *translator, p reflect.Value) engine.Value {
 			continue
 		}
 		wrapper := held.Elem().Elem()
-		f := &c.fields[o.members[wrapper.Type()]]
-		s = s.with(f.name)
-		v := f.codec.to(t, wrapper.Field(0))
-		if engine.IsFailed(v) || !t.Define(obj, t.atom(f.name), v) {
-			t.Free(obj)
+		i := o.members[wrapper.Type()]
+		if !b.add(i, c.fields[i].codec.to(t, wrapper.Field(0))) {
 			return engine.Failed
 		}
 	}
-	t.known(s, obj)
-	return obj
-}
-
-// table is the fields by atom, nil if there is no memory for the atoms.
-func (c *messageCodec) table(t *translator) map[engine.Atom]int {
-	if m := t.fields[c]; m != nil {
-		return m
-	}
-	m := make(map[engine.Atom]int, 2*len(c.fields))
-	for i := range c.fields {
-		alias, name := t.atom(c.fields[i].alias), t.atom(c.fields[i].name)
-		if alias == 0 || name == 0 {
-			return nil
-		}
-		m[alias], m[name] = i, i
-	}
-	t.fields[c] = m
-	return m
+	return b.object()
 }
 
 func (c *messageCodec) from(t *translator, v engine.Value, p reflect.Value) error {
-	if !engine.IsObject(v) || t.IsArray(v) || t.IsFunction(v) {
-		return t.expected("an object", v)
-	}
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	m := reflect.New(c.typ)
-	table := c.table(t)
-	if table == nil {
-		return engine.Thrown()
-	}
-	ok, err := t.Each(v, func(a engine.Atom, item engine.Value) error {
-		if engine.IsNothing(item) {
-			return nil
-		}
-		i, ok := table[a]
-		if !ok {
-			return t.unknown(a, c.label, c.names)
-		}
-		if err := c.set(t, &c.fields[i], item, m.Elem()); err != nil {
-			return at(err, c.names[i])
-		}
-		return nil
+	m := reflect.New(c.message)
+	err := t.readFields(&c.record, v, func(i int, item engine.Value) error {
+		return c.set(t, &c.fields[i], item, m.Elem())
 	})
-	if !ok {
-		return engine.Thrown()
-	}
 	if err != nil {
 		return err
 	}
@@ -223,7 +167,7 @@ func (c *messageCodec) set(t *translator, f *messageField, v engine.Value, m ref
 	o := &c.oneofs[f.oneof]
 	held := m.Field(o.index)
 	if !held.IsNil() {
-		other := c.names[o.members[held.Elem().Type().Elem()]]
+		other := c.labels[o.members[held.Elem().Type().Elem()]]
 		return mismatchf("%s is there already, and only one of them can be", other)
 	}
 	w := reflect.New(f.wrapper)

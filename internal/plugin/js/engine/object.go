@@ -244,28 +244,46 @@ func (e *Objects) eachPlain(o *lib.TJSObject, f func(a Atom, v Value) error) (do
 		if p.Fatom == 0 || flags&lib.MJS_PROP_ENUMERABLE == 0 || e.isSymbol(p.Fatom) {
 			continue
 		}
-		if ok, err := e.borrow(o, values[i], func(v Value) error { return f(p.Fatom, v) }); !ok || err != nil {
-			return true, ok, err
+		b := e.borrow(o, values[i])
+		err := f(p.Fatom, b.v)
+		if !e.giveBack(&b) {
+			return true, false, nil
+		}
+		if err != nil {
+			return true, true, err
 		}
 	}
 	return true, true, nil
 }
 
-// borrow calls f with the value of a property of o. It reports false, with a pending exception, if
-// the properties of o have moved: the code of getters can do that, which only objects have.
-func (e *Objects) borrow(o *lib.TJSObject, v Value, f func(Value) error) (ok bool, err error) {
-	if !IsObject(v) {
-		return true, f(v)
+// A borrowed is the value of a property of an object while it is read. The code of getters can
+// change the object meanwhile: only values that are objects have it.
+type borrowed struct {
+	v  Value
+	of *lib.TJSObject // nil unless v is an object
+	at place
+}
+
+func (e *Objects) borrow(o *lib.TJSObject, v Value) (b borrowed) {
+	b.v = v
+	if IsObject(v) {
+		e.Dup(v)
+		b.of, b.at = o, placeOf(o)
 	}
-	before := placeOf(o)
-	e.Dup(v)
-	err = f(v)
-	e.Free(v)
-	if placeOf(o) != before {
+	return b
+}
+
+// giveBack reports false, with a pending exception, if the properties of the object have moved.
+func (e *Objects) giveBack(b *borrowed) bool {
+	if b.of == nil {
+		return true
+	}
+	e.Free(b.v)
+	if placeOf(b.of) != b.at {
 		e.throwChanged()
-		return false, nil
+		return false
 	}
-	return true, err
+	return true
 }
 
 // A place is where the properties of an object are.
