@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- One text serves both engines. BYTEA is PostgreSQL's name; SQLite gives such a column numeric
--- affinity, which leaves bytes as they are. BIGINT dates are milliseconds since 1970 in UTC.
--- Unnamed constraints on purpose: PostgreSQL's default names (table_pkey, table_column_key) are the
--- ones that the store reports for both engines.
+-- This file is for both engines. BYTEA is PostgreSQL's name; SQLite gives such a column numeric
+-- affinity, which does not change bytes. Dates are BIGINT, in milliseconds since 1970 in UTC.
+-- Constraints have no names, so that they get the default names of PostgreSQL (table_pkey,
+-- table_column_key), which the store reports for both engines.
 CREATE TABLE admin (
     id BIGINT NOT NULL PRIMARY KEY,
     login_name TEXT NOT NULL UNIQUE,
@@ -13,7 +13,8 @@ CREATE TABLE admin (
     registration_date BIGINT NOT NULL
 );
 
--- role_id has no foreign key: a membership may outlive its role, and the reader ignores it.
+-- role_id has no foreign key: a membership may remain when its role is deleted, and is ignored
+-- then.
 CREATE TABLE admin_role_member (
     admin_id BIGINT NOT NULL REFERENCES admin (id) ON DELETE CASCADE,
     role_id BIGINT NOT NULL,
@@ -37,13 +38,14 @@ CREATE TABLE admin_role_permission (
 
 CREATE INDEX admin_role_permission_permission_idx ON admin_role_permission (permission);
 
--- A counter per named collection that every change of the collection bumps in its own transaction.
+-- The revisions of collections. Each change of a collection increments its revision in the same
+-- transaction.
 CREATE TABLE revision (
     name TEXT NOT NULL PRIMARY KEY,
     value BIGINT NOT NULL
 );
 
--- Values that the cluster creates once and shares from then on.
+-- Values that the first node creates and all nodes of the cluster share.
 CREATE TABLE cluster_value (
     name TEXT NOT NULL PRIMARY KEY,
     value BYTEA NOT NULL

@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Clients that may not connect: addresses in their canonical text, and users. end_time is when a
--- block ends, in milliseconds since 1970. A block that was lifted leaves a row, so that other nodes
--- learn of it: its end_time is the moment of the lifting, negated, which is before every moment and
--- still tells the age of the row.
+-- Blocked clients: addresses in canonical form, and users. end_time is the end of the block, in
+-- milliseconds since 1970. Unblocking keeps the row, so that other nodes are informed: it sets
+-- end_time to the negated time of the unblocking, which is earlier than any time, and from which
+-- the age of the row follows.
 --
--- change_seq is the value that the list's revision got from the change that wrote the row.
--- Revisions are bumped one transaction after the other, so that a reader who has seen one number
--- has seen all smaller ones. A list is emptied by noting the number of that change: rows with that
--- number or a smaller one count no more.
+-- change_seq is the revision of the list after the change that wrote the row. Transactions that
+-- increment a revision are serialized, so a reader that has seen a number has seen all smaller
+-- ones. A list is emptied by storing the number of that change: rows with that number or a smaller
+-- one are ignored.
 CREATE TABLE blocked_ip (
     id TEXT NOT NULL PRIMARY KEY,
     end_time BIGINT NOT NULL,
     change_seq BIGINT NOT NULL
 );
 
--- The index holds the whole row, because it is how nodes read the list.
+-- The index covers all columns, because nodes read the list by it.
 CREATE INDEX blocked_ip_change_seq_idx ON blocked_ip (change_seq, id, end_time);
 CREATE INDEX blocked_ip_end_time_idx ON blocked_ip (end_time);
 

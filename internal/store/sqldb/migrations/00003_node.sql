@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- A row per node number that was ever used. expires is a moment of the database's clock. high_water
--- is a moment of the id clock: the holder makes no id at or above it, whoever takes the number next
--- makes none below it.
+-- One row for each node number that was ever used. expires is a time of the database's clock.
+-- high_water is a time of the id clock: the holder creates only ids below it, and the next holder
+-- of the number only ids at or above it.
 CREATE TABLE node_number (
     number INTEGER NOT NULL PRIMARY KEY,
     holder TEXT NOT NULL,
@@ -11,8 +11,8 @@ CREATE TABLE node_number (
     high_water BIGINT NOT NULL
 );
 
--- The fencing number of the cluster's leader. It only grows. holder is empty when the last leader
--- has resigned.
+-- The fencing number of the cluster's leader, which only increases. holder is empty after the last
+-- leader has resigned.
 CREATE TABLE leader_fence (
     name TEXT NOT NULL PRIMARY KEY,
     value BIGINT NOT NULL,

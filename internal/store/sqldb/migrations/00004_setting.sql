@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- A row for each change of the cluster-wide settings. overrides is a JSON object of all values that
--- the cluster overrides after the change, by the path of the property; changes is a JSON list of
--- what the change did. The newest row holds.
+-- One row for each change of the cluster-wide settings; the newest one applies. overrides is a JSON
+-- object with all values that the cluster overrides after the change, by the path of the property;
+-- changes is a JSON array that describes the change.
 CREATE TABLE setting_revision (
     revision BIGINT NOT NULL PRIMARY KEY,
     admin_id BIGINT NOT NULL,

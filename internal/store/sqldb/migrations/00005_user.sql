@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Users. An empty password is none. profile_access_strategy is a position in an enumeration.
--- user_defined_attributes is a JSON object. A user is deleted logically by its deletion_date.
--- role_id has no foreign key: a user may outlive its role.
+-- Users. An empty password means none. profile_access_strategy is the number of an enumeration
+-- value. user_defined_attributes is a JSON object. A user with a deletion_date is logically
+-- deleted. role_id has no foreign key: a user may remain when the role is deleted.
 CREATE TABLE user_account (
     id BIGINT NOT NULL PRIMARY KEY,
     password BYTEA NOT NULL,
@@ -19,12 +19,12 @@ CREATE TABLE user_account (
     user_defined_attributes TEXT
 );
 
--- Pages are in the order of the id, so that the indexes of the filters end with it.
+-- Pages are ordered by id, so the indexes for filters end with the id.
 CREATE INDEX user_account_registration_date_idx ON user_account (registration_date, id);
 CREATE INDEX user_account_deletion_date_idx ON user_account (deletion_date, id) WHERE deletion_date IS NOT NULL;
 CREATE INDEX user_account_is_active_idx ON user_account (is_active, id);
 
--- What users may do. creatable_group_type_ids is a JSON list of ids in ascending order,
+-- Permissions of users. creatable_group_type_ids is a JSON array of ids in ascending order,
 -- group_type_id_to_limit a JSON object of numbers by id.
 CREATE TABLE user_role (
     id BIGINT NOT NULL PRIMARY KEY,
@@ -35,12 +35,12 @@ CREATE TABLE user_role (
     group_type_id_to_limit TEXT NOT NULL
 );
 
--- The role of users who have no other.
+-- The role of users without another one.
 INSERT INTO user_role (id, name, creatable_group_type_ids, owned_group_limit, owned_group_limit_for_each_group_type, group_type_id_to_limit)
 VALUES (0, 'default', '[0]', 2147483647, 2147483647, '{}');
 
--- What an owner knows about another user. Neither needs to have an account. A block_date means
--- blocked.
+-- The relationships of an owner to other users. Neither needs to have an account. A relationship
+-- with a block_date is blocked.
 CREATE TABLE relationship (
     owner_id BIGINT NOT NULL,
     related_user_id BIGINT NOT NULL,
@@ -51,11 +51,11 @@ CREATE TABLE relationship (
 );
 
 CREATE INDEX relationship_related_user_id_idx ON relationship (related_user_id, owner_id);
--- Few are blocked; those who are not are found by reading on.
+-- Few relationships are blocked; the others are found by a scan of the primary key.
 CREATE INDEX relationship_blocked_idx ON relationship (owner_id, related_user_id) WHERE block_date IS NOT NULL;
 CREATE INDEX relationship_establishment_date_idx ON relationship (establishment_date, owner_id, related_user_id);
 
--- The groups into which owners sort their related users. Index 0 is the group that every owner has.
+-- The groups of an owner's relationships. Every owner has the group with index 0.
 CREATE TABLE relationship_group (
     owner_id BIGINT NOT NULL,
     group_index INTEGER NOT NULL,
@@ -68,8 +68,8 @@ CREATE INDEX relationship_group_group_index_idx ON relationship_group (group_ind
 CREATE INDEX relationship_group_name_idx ON relationship_group (name, owner_id, group_index);
 CREATE INDEX relationship_group_creation_date_idx ON relationship_group (creation_date, owner_id, group_index);
 
--- Which related user is in which groups of the owner: every one is in at least one. A membership
--- ends with the relationship.
+-- The members of an owner's relationship groups. Every related user is in at least one. A
+-- membership ends with the relationship.
 CREATE TABLE relationship_group_member (
     owner_id BIGINT NOT NULL,
     related_user_id BIGINT NOT NULL,
@@ -80,8 +80,8 @@ CREATE TABLE relationship_group_member (
 
 CREATE INDEX relationship_group_member_group_index_idx ON relationship_group_member (group_index, owner_id, related_user_id);
 
--- Requests of users to become related to others. status is a position in an enumeration; that a
--- pending request has expired follows from its age and is not stored.
+-- Friend requests. status is the number of an enumeration value. Expiry of a pending request
+-- follows from its age and is not stored.
 CREATE TABLE friend_request (
     id BIGINT NOT NULL PRIMARY KEY,
     requester_id BIGINT NOT NULL,
@@ -99,8 +99,8 @@ CREATE INDEX friend_request_status_idx ON friend_request (status, creation_date)
 CREATE INDEX friend_request_creation_date_idx ON friend_request (creation_date);
 CREATE INDEX friend_request_response_date_idx ON friend_request (response_date) WHERE response_date IS NOT NULL;
 
--- When the lists that a user's devices keep a copy of changed last, one column for each list. A
--- date only grows, and with every change, even if that puts it ahead of the clock.
+-- When each list that the devices of a user cache was last changed, with one column for each list.
+-- Dates increase with every change, if necessary beyond the current time.
 CREATE TABLE user_version (
     user_id BIGINT NOT NULL PRIMARY KEY,
     relationships BIGINT,

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Enumerations are numbers, the positions that clients know. Dates are milliseconds since 1970;
--- NULL is none.
+-- Enumerations are stored as the numbers that clients use. Dates are milliseconds since 1970; NULL
+-- means none.
 --
--- Nothing refers to anything by a foreign key: users and types may disappear, and what belongs to a
--- group may outlive it.
+-- There are no foreign keys: users and types can be deleted, and the records of a group may remain
+-- when it is deleted.
 CREATE TABLE group_type (
     id BIGINT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE im_group (
 
 CREATE INDEX im_group_type_id_idx ON im_group (type_id, id);
 CREATE INDEX im_group_creator_id_idx ON im_group (creator_id, id);
--- How many groups somebody owns, in all or of one type, is counted without reading the groups.
+-- For counting the groups of an owner, in total or of one type, without reading the groups.
 CREATE INDEX im_group_owner_id_idx ON im_group (owner_id, type_id, deletion_date);
 CREATE INDEX im_group_creation_date_idx ON im_group (creation_date);
 CREATE INDEX im_group_deletion_date_idx ON im_group (deletion_date) WHERE deletion_date IS NOT NULL;
@@ -62,10 +62,10 @@ CREATE INDEX group_member_user_id_idx ON group_member (user_id, group_id);
 CREATE INDEX group_member_role_idx ON group_member (role, group_id, user_id);
 CREATE INDEX group_member_join_date_idx ON group_member (join_date);
 CREATE INDEX group_member_mute_end_date_idx ON group_member (mute_end_date) WHERE mute_end_date IS NOT NULL;
--- A group never has two owners, whatever the rules get wrong.
+-- A group cannot have two owners, even if the rules have a defect.
 CREATE UNIQUE INDEX group_member_group_id_key ON group_member (group_id) WHERE role = 0;
 
--- answers is a JSON list of text.
+-- answers is a JSON array of strings.
 CREATE TABLE group_question (
     id BIGINT NOT NULL PRIMARY KEY,
     group_id BIGINT NOT NULL,
@@ -126,8 +126,8 @@ CREATE INDEX group_join_request_status_idx ON group_join_request (status, creati
 CREATE INDEX group_join_request_creation_date_idx ON group_join_request (creation_date);
 CREATE INDEX group_join_request_response_date_idx ON group_join_request (response_date) WHERE response_date IS NOT NULL;
 
--- When each part of a group changed last, so that a client that has it need not fetch it again, and
--- how many members the group has: whoever adds one must know, and changes the row anyway.
+-- When each part of a group was last changed, so that clients do not fetch what they have, and the
+-- number of its members, which each addition must read, and which changes in the same row.
 CREATE TABLE group_version (
     group_id BIGINT NOT NULL PRIMARY KEY,
     info BIGINT NOT NULL,

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Messages, each stored once for all who may read it. target_id is a group or a user, as
--- is_group_message says. sender_ip has 4 or 16 bytes. records is a list: each record is preceded by
--- its length as a varint. The sender 0 is the server. Nothing refers to anything by a foreign key:
--- messages outlive users and groups.
+-- Messages. Each is stored once for all its readers. target_id is the id of a group or a user,
+-- depending on is_group_message. sender_ip has 4 or 16 bytes. records is a sequence of records,
+-- each preceded by its length as a varint. The sender 0 is the server. There are no foreign keys:
+-- messages may remain when users and groups are deleted.
 CREATE TABLE message (
     id BIGINT NOT NULL PRIMARY KEY,
     conversation_id BYTEA,
@@ -25,17 +25,17 @@ CREATE TABLE message (
     pre_message_id BIGINT
 );
 
--- Clients read the newest messages of a target, of one sender or of all.
+-- Clients read the newest messages of a target, from one sender or from all.
 CREATE INDEX message_target_id_idx ON message (target_id, is_group_message, delivery_date);
 CREATE INDEX message_sender_id_idx ON message (sender_id, target_id, delivery_date);
 CREATE INDEX message_delivery_date_idx ON message (delivery_date, id);
--- The kinds of messages are counted without reading the messages.
+-- For counting messages by kind without reading them.
 CREATE INDEX message_kind_idx ON message (is_group_message, is_system_message, delivery_date, sender_id);
 CREATE INDEX message_deletion_date_idx ON message (deletion_date) WHERE deletion_date IS NOT NULL;
 CREATE INDEX message_recall_date_idx ON message (recall_date) WHERE recall_date IS NOT NULL;
 
--- The last number that a message of a conversation got. A private conversation is that of two
--- users, the smaller id first; a group conversation is that of first_id, and its second_id is 0.
+-- The last sequence number of each conversation. A private conversation is identified by its two
+-- users, the smaller id first; a group conversation by first_id, and second_id is 0.
 CREATE TABLE message_sequence (
     is_group BOOLEAN NOT NULL,
     first_id BIGINT NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE message_sequence (
 
 CREATE INDEX message_sequence_second_id_idx ON message_sequence (is_group, second_id);
 
--- Up to when an owner has read what the target wrote.
+-- The time up to which an owner has read the messages of the target.
 CREATE TABLE private_conversation (
     owner_id BIGINT NOT NULL,
     target_id BIGINT NOT NULL,
@@ -54,8 +54,8 @@ CREATE TABLE private_conversation (
     PRIMARY KEY (owner_id, target_id)
 );
 
--- Up to when a member has read what others wrote to the group. The conversation of a group is all
--- its rows.
+-- The time up to which a member has read the messages of the group. The conversation of a group
+-- consists of all its rows.
 CREATE TABLE group_conversation (
     group_id BIGINT NOT NULL,
     member_id BIGINT NOT NULL,

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What users keep on the server for the programs that they use. settings is a JSON object that is
--- not empty.
+-- Settings that client programs store for a user. settings is a non-empty JSON object.
 CREATE TABLE user_setting (
     user_id BIGINT NOT NULL PRIMARY KEY,
     settings TEXT NOT NULL,
     last_updated_date BIGINT NOT NULL
 );
 
--- The same about each of their conversations. target_id is a group or a user, as is_group says.
+-- Settings that client programs store for a conversation of a user. target_id is the id of a group
+-- or a user, depending on is_group.
 CREATE TABLE conversation_setting (
     owner_id BIGINT NOT NULL,
     is_group BOOLEAN NOT NULL,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Small values that plugins keep, each plugin in a space of its own. They outlive the plugin: it
--- may come back.
+-- Small values stored by plugins, by the id of the plugin. They remain when the plugin is removed,
+-- because it may be installed again.
 CREATE TABLE plugin_storage (
     plugin_id TEXT NOT NULL,
     name TEXT NOT NULL,

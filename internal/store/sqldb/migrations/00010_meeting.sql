@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Meetings of two users or of a group: one of user_id and group_id is NULL. Dates are milliseconds
--- since 1970; NULL is none. A pending meeting is being created: it is not there yet for anybody.
+-- Meetings of two users or of a group: either user_id or group_id is NULL. Dates are milliseconds
+-- since 1970; NULL means none. A pending meeting is being created and not visible yet.
 --
--- Nothing refers to anything by a foreign key: users and groups may disappear.
+-- There are no foreign keys: users and groups can be deleted.
 CREATE TABLE meeting (
     id BIGINT NOT NULL PRIMARY KEY,
     creator_id BIGINT NOT NULL,

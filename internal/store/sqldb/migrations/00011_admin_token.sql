@@ -2,8 +2,8 @@
 
 -- +goose Up
 -- Tokens and sessions of administrators. hash is the SHA-256 digest of the token; the token itself
--- is not stored. permissions and networks are lists separated by commas; NULL permissions are those
--- of the owner. Dates are milliseconds since 1970; NULL is none.
+-- is not stored. permissions and networks are comma-separated lists; NULL permissions means those
+-- of the owner. Dates are milliseconds since 1970; NULL means none.
 CREATE TABLE admin_token (
     id BIGINT NOT NULL PRIMARY KEY,
     owner_id BIGINT NOT NULL REFERENCES admin (id) ON DELETE CASCADE,

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What administrators, tokens and plugins changed or were refused. A row is written in the
--- transaction of the change and has no sequence yet. Later it is sealed: it gets the next sequence
--- and a hash over itself and the hash before it. Every index costs every write of an administrator,
--- so there are few: ids grow with time, and dates are found by them. target_ids is a list with a
--- comma before, between and after its elements; params and changes are JSON. NULL is none.
+-- The audit trail: changes by administrators, tokens and plugins, and refused requests. A row is
+-- written in the transaction of the change, without a sequence number. Sealing it later assigns the
+-- next sequence number and a hash of the row and the previous hash. Every index makes every write
+-- of an administrator slower, so there are few: ids increase with time, and dates are found by id.
+-- target_ids is a list with a comma before, between and after its elements; params and changes are
+-- JSON. NULL means none.
 CREATE TABLE audit (
     id BIGINT NOT NULL PRIMARY KEY,
     sequence BIGINT,

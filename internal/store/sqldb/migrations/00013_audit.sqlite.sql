@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- What a row of the audit trail costs is what every write of an administrator costs more. So a row
--- is written once and never changed, has no index but its key, and one column for what nobody
--- searches: details is a JSON object. Rows are sealed in blocks: records is the id, 8 bytes, and
--- the digest, 32 bytes, of each row; hash is over the block and the hash before it. The key must be
--- INTEGER here: then it is SQLite's own row number, and no index at all. Rows of before are kept
--- and sealed anew, params and changes as texts within details; their sequence and hash are not
--- kept.
+-- The cost of a row of the audit trail is added to every write of an administrator. Therefore a row
+-- is written once and never changed, has no index but its primary key, and one column, details, a
+-- JSON object, for everything that is not searched. Rows are sealed in blocks: records contains the
+-- id, 8 bytes, and the digest, 32 bytes, of each row; hash covers the block and the previous hash.
+-- The key must be INTEGER: it is then the rowid of SQLite, and needs no index. Rows from before
+-- this migration are kept and sealed again, with params and changes as strings in details; their
+-- sequence numbers and hashes are dropped.
 CREATE TABLE audit_new (
     id INTEGER NOT NULL PRIMARY KEY,
     record_date BIGINT NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE audit_seal (
 
 CREATE INDEX audit_seal_last_id_idx ON audit_seal (last_id);
 
--- Rows with ids up to searched_id were looked for in the seals.
+-- The seals were searched for rows with ids up to searched_id.
 DROP TABLE audit_chain;
 CREATE TABLE audit_chain (
     id INTEGER NOT NULL PRIMARY KEY,

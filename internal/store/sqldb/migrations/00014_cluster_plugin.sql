@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Files of plugins that are for the whole cluster, in chunks. digest is the SHA-256 digest of the
--- file in hexadecimal. A file that no version refers to was not uploaded to its end, or is not
--- needed any more. Dates are milliseconds since 1970.
+-- The files of the plugins of the cluster, in chunks. digest is the SHA-256 digest of the file in
+-- hexadecimal. A file without a version was not uploaded completely or is no longer needed. Dates
+-- are milliseconds since 1970.
 CREATE TABLE plugin_file (
     digest TEXT NOT NULL PRIMARY KEY,
     size BIGINT NOT NULL,
@@ -17,8 +17,8 @@ CREATE TABLE plugin_chunk (
     PRIMARY KEY (digest, number)
 );
 
--- The plugins of the cluster, with the version that is active and the state that all nodes bring it
--- into. place is the order in which nodes call them; revision grows with every change.
+-- The plugins of the cluster, with the active version and the state that all nodes bring it to.
+-- place is the order in which nodes call them; revision increases with every change.
 CREATE TABLE cluster_plugin (
     id TEXT NOT NULL PRIMARY KEY,
     place BIGINT NOT NULL,
@@ -29,8 +29,8 @@ CREATE TABLE cluster_plugin (
     change_date BIGINT NOT NULL
 );
 
--- The versions of the plugins, numbered from 1. version is what the plugin states; servers are the
--- roles that it is for, separated by commas, '' for all.
+-- The versions of the plugins, numbered from 1. version is the one in the descriptor; servers are
+-- the roles that load it, separated by commas, '' for all.
 CREATE TABLE plugin_version (
     plugin_id TEXT NOT NULL REFERENCES cluster_plugin (id) ON DELETE CASCADE,
     number BIGINT NOT NULL,

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Versions of plugins of the cluster that some nodes try before the others. number is the version
--- that the nodes run, node_ids are separated by commas. reason is why it ended, '' before.
--- step_date is since when the conditions are watched; a promote_after_millis of 0 means that an
--- administrator promotes it. Dates are milliseconds since 1970; NULL is none.
+-- Rollouts: versions of plugins of the cluster that some nodes run before the others. number is the
+-- version, node_ids are the nodes, separated by commas. reason is why the rollout ended, '' before.
+-- step_date is the start of the current observation; promote_after_millis 0 means that an
+-- administrator promotes the version. Dates are milliseconds since 1970; NULL means none.
 CREATE TABLE plugin_rollout (
     id BIGINT NOT NULL PRIMARY KEY,
     plugin_id TEXT NOT NULL REFERENCES cluster_plugin (id) ON DELETE CASCADE,

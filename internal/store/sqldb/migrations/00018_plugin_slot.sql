@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- The last slot of each schedule of a plugin that one node of the cluster runs, in milliseconds
--- since 1970: who raises it runs it.
+-- The last slot of each schedule that runs on one node of the cluster, in milliseconds since 1970.
+-- The node that increases it runs the slot.
 CREATE TABLE plugin_slot (
     plugin_id TEXT NOT NULL,
     extension TEXT NOT NULL,

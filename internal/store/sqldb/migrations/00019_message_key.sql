@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Requests to send a message that have a key, and the messages that they made, so that a request
--- that comes again makes no second message. Rows are forgotten after expiry_date.
+-- The idempotency keys of requests to send a message, with the created message, so that a repeated
+-- request does not create another one. Rows expire at expiry_date.
 CREATE TABLE message_key (
     sender_id BIGINT NOT NULL,
     request_key BYTEA NOT NULL,

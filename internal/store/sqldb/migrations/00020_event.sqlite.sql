@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- Events that plugins have not got yet. An event takes its id while its transaction holds what it
--- changed, so that the events of a user, a group or a message are in their order. Dates are
--- milliseconds since 1970.
+-- Events that are not delivered to all plugins yet. The id of an event is assigned while its
+-- transaction locks the changed rows, so the events of a user, a group or a message are in order.
+-- Dates are milliseconds since 1970.
 CREATE TABLE event_outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     type TEXT NOT NULL,
@@ -14,9 +14,9 @@ CREATE TABLE event_outbox (
     target_id BIGINT
 );
 
--- The plugins that get every event at least once: position is the last event that an extension has
--- got, lost is how many were dropped before it got them, owner the node that brings events to it,
--- until lease_date.
+-- The extensions that receive every event at least once: position is the last delivered event, lost
+-- the number of events dropped before delivery, and owner the node that delivers events to the
+-- extension until lease_date.
 CREATE TABLE event_consumer (
     plugin_id TEXT NOT NULL,
     extension TEXT NOT NULL,

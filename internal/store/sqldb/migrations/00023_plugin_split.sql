@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- +goose Up
--- How nodes run the version of a rollout. mode NODES: instead of the active version; node_ids are
--- named. mode USERS: beside the active version, for percentage of a hundred users and for those in
--- user_ids, which are separated by commas; node_ids of '' are all nodes.
+-- How nodes run the version of a rollout. With mode NODES, those in node_ids run it instead of the
+-- active version. With mode USERS, they run both: the version for the percentage of users and for
+-- those in user_ids, which are separated by commas; node_ids '' means all nodes.
 ALTER TABLE plugin_rollout ADD COLUMN mode TEXT NOT NULL DEFAULT 'NODES';
 ALTER TABLE plugin_rollout ADD COLUMN percentage INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE plugin_rollout ADD COLUMN user_ids TEXT NOT NULL DEFAULT '';

@@ -2,19 +2,19 @@
 
 -- +goose NO TRANSACTION
 -- +goose Up
--- Messages are partitioned by id. An id begins with the millisecond in which it was made, so that a
--- partition holds the messages of a span of time, old ones can be dropped with it, and a message is
--- found by its id in one partition. The table of before becomes the first partition, with all ids
--- below a bound that lies one to two days ahead; the server makes the others. What belongs to none
--- of them goes to message_part_rest.
+-- Partitions messages by id. An id begins with the millisecond in which it was created: a partition
+-- contains the messages of a period, so that old messages can be dropped with their partition, and
+-- a message is found by its id in one partition. The existing table becomes the first partition,
+-- with all ids below a bound one to two days ahead; the server creates the others.
+-- message_part_rest contains rows outside of all other partitions.
 --
--- Each statement is a transaction of its own and does nothing if it was done before: a migration
--- that was interrupted begins again. The table is locked for moments only. A lock that is not there
--- within a second is given up and tried again, so that nobody waits behind this migration for a
--- long query.
+-- Each statement is a transaction of its own and has no effect if it was already run: an
+-- interrupted migration starts again. Locks of the whole table are short. If a lock is not granted
+-- within a second, the statement is cancelled and retried, so that other transactions do not wait
+-- for a long query together with this migration.
 
--- From here on no id beyond the bound comes into the table. If some are there, they are moved at
--- the end, and the constraint is left to that as well.
+-- Keeps ids beyond the bound out of the table. If it has some already, they are moved at the end,
+-- and the constraint is added then.
 -- +goose StatementBegin
 DO $$
 DECLARE
@@ -33,7 +33,7 @@ BEGIN
             PERFORM pg_sleep(1);
         END;
     END LOOP;
-    -- The statement of a process that was killed may have gone on and come first.
+    -- The statement of a killed process may have continued and finished first.
     IF (SELECT relkind FROM pg_class WHERE oid = 'message'::regclass) = 'p' OR
             EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = 'message'::regclass AND conname = 'message_part_first_id') OR
             (SELECT max(id) FROM message) >= bound THEN
@@ -43,7 +43,7 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 
--- This reads the whole table, while others read and write it.
+-- This scans the whole table while others read and write it.
 -- +goose StatementBegin
 DO $$
 BEGIN
@@ -74,7 +74,7 @@ BEGIN
     IF (SELECT relkind FROM pg_class WHERE oid = 'message'::regclass) = 'p' THEN
         RETURN;
     END IF;
-    -- The bound is that of the constraint, or a new one if there is no constraint.
+    -- Uses the bound of the constraint, or a new one if there is none.
     SELECT substring(pg_get_constraintdef(oid) FROM '[0-9]{10,}')::BIGINT INTO bound
     FROM pg_constraint WHERE conrelid = 'message'::regclass AND conname = 'message_part_first_id';
     IF bound IS NULL THEN
