@@ -22,10 +22,11 @@ func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),
 		Spare: c.Spare, Nice: int(c.Nice), ClassCache: c.ClassCacheDir, MakeClassCache: true,
-		Strict: c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
-		Flags:  strings.Fields(c.JVMOptions),
-		Debug:  java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
-		Server: p.opts.Server, Log: p.opts.Logger, LogLines: p.logLines,
+		CrashReports: c.CrashReportDir,
+		Strict:       c.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+		Flags:        strings.Fields(c.JVMOptions),
+		Debug:        java.Debug{Port: int(c.Debug.Port), Suspend: c.Debug.Suspend},
+		Server:       p.opts.Server, Log: p.opts.Logger, LogLines: p.logLines,
 		HookTimeout: func() time.Duration { return time.Duration(p.opts.Settings().HookTimeoutMillis) * time.Millisecond },
 		Broken: func(m plugin.Module, class, why string, again bool) {
 			p.Recovery.QuarantineModule(m, class, why, again)

@@ -33,7 +33,7 @@ func (p *Plugins) shadowHost(l plugin.Language) (plugin.Host, error) {
 		return nil, fmt.Errorf("make a folder for the files of a candidate: %w", err)
 	}
 	jvm, err := java.New(java.Options{
-		Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, Data: folder.Path, MaxHeap: c.Java.MaxHeap, MaxPending: int(c.Java.MaxPendingCalls), Nice: int(c.Java.Nice),
+		Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, CrashReports: c.Java.CrashReportDir, Data: folder.Path, MaxHeap: c.Java.MaxHeap, MaxPending: int(c.Java.MaxPendingCalls), Nice: int(c.Java.Nice),
 		Strict: c.Java.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
 		Flags:  append(strings.Fields(c.Java.JVMOptions), "-Dapp.plugin.shadow=true"), // for Context.shadow of the program in sdk/java
 		Server: server, Log: p.opts.Logger, LogLines: p.logLines,

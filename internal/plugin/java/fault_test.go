@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -238,7 +239,8 @@ func TestKilled(t *testing.T) {
 // TestDeaths lets plugins end the JVM in several ways.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
+	reports := filepath.Join(t.TempDir(), "crashes")
+	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashReports = 100, reports })
 	m := w.load("deadly", faults(t, "deadly"))
 	for what, want := range map[string]string{
 		"crash": `because of a crash in its code in plugin \"deadly\"`, "memory": `because of an OutOfMemoryError in plugin \"deadly\"`, "halt": `exit status 9), because of Runtime.halt(9) in plugin \"deadly\"`,
@@ -254,9 +256,15 @@ func TestDeaths(t *testing.T) {
 			t.Errorf("%s: the JVM was not started again after %v", what, err)
 		}
 		if !w.log.has("the Java host died", want) {
-			_, report, _ := strings.Cut(w.log.String(), "T H R E A D")
-			t.Errorf("%s: the log lacks %s; of the report of the crash it has %.6000s", what, want, report)
+			t.Errorf("%s: the log lacks %s", what, want)
 		}
+	}
+	found, err := filepath.Glob(filepath.Join(reports, "java-*.txt"))
+	if err != nil || len(found) != 1 || !w.log.has("the Java host died", "the report is in "+found[0]) {
+		t.Fatalf("the reports of one crash are %v, %v; the log is %s", found, err, w.log)
+	}
+	if report, err := os.ReadFile(found[0]); err != nil || !strings.Contains(string(report), "Problematic frame") {
+		t.Errorf("%v: %.500s", err, report)
 	}
 }
 

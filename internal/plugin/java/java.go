@@ -57,6 +57,9 @@ type Options struct {
 	MakeClassCache  bool
 	ClassCacheDelay time.Duration
 
+	// CrashReports is the folder that keeps the reports of crashed JVMs; if empty, none are kept.
+	CrashReports string
+
 	// Data is the parent of the plugins' data folders; if empty, plugins have none.
 	Data string
 

@@ -40,6 +40,8 @@ type process struct {
 	// crashed are the classes on the stack of the thread that crashed the JVM, the innermost first.
 	// It is set when the process has ended.
 	crashed []string
+	// reports is the folder of crash reports; "" means that none are kept.
+	reports string
 
 	mu   sync.Mutex
 	tail []string
@@ -134,7 +136,7 @@ type launch struct {
 // startProcess starts a JVM.
 func (h *Host) startProcess(l launch) (_ *process, err error) {
 	dir := l.dir
-	p := &process{log: l.log, dir: dir, debugPort: h.opts.Debug.Port, done: make(chan struct{})}
+	p := &process{log: l.log, dir: dir, debugPort: h.opts.Debug.Port, reports: h.opts.CrashReports, done: make(chan struct{})}
 	var opened []*os.File
 	defer func() {
 		if err != nil {
@@ -275,50 +277,6 @@ func causeIn(tail []string) string {
 		cause = tail[len(tail)-1]
 	}
 	return cause
-}
-
-// crash returns the essential part of a JVM's crash report.
-func (p *process) crash() string {
-	data, err := os.ReadFile(filepath.Join(p.dir, fmt.Sprintf("hs_err_%d.log", p.cmd.Process.Pid)))
-	if err != nil {
-		return ""
-	}
-	var lines []string
-	for line := range strings.SplitSeq(string(data), "\n") {
-		text := strings.TrimSpace(strings.TrimPrefix(line, "#"))
-		if !strings.HasPrefix(line, "#") && len(lines) > 0 {
-			break
-		}
-		if text != "" && len(lines) < 8 {
-			lines = append(lines, text)
-		}
-	}
-	p.crashed = crashedClasses(string(data))
-	p.log.Error("the Java host crashed", slog.String("report", head(string(data), 32<<10)))
-	return strings.Join(lines, "; ")
-}
-
-// crashedClasses parses the classes on the stack of the crashed thread from the report. The lines
-// of the stack are like "j acme.Native.call()V+4" and "J 123 c2 acme.Native.call()V (8 bytes) @ 0x0
-// [0x0+0x0]". The report has the stack twice, the second time with the JVM's own frames; a JVM that
-// fails while writing one of them continues with the rest.
-func crashedClasses(report string) (classes []string) {
-	for _, heading := range []string{"\nJava frames:", "\nNative frames:"} {
-		_, rest, _ := strings.Cut(report, heading)
-		frames, _, _ := strings.Cut(rest, "\n\n")
-		for line := range strings.SplitSeq(frames, "\n") {
-			method, _, isFrame := strings.Cut(line, "(")
-			fields := strings.Fields(method)
-			if !isFrame || len(fields) < 2 || fields[0] != "j" && fields[0] != "J" {
-				continue
-			}
-			name := fields[len(fields)-1]
-			if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-				classes = append(classes, name[:dot])
-			}
-		}
-	}
-	return classes
 }
 
 func head(s string, n int) string {
