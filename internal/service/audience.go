@@ -53,6 +53,12 @@ func (a audiences) membersOf(ctx context.Context, groupID int64) Audience {
 	})
 }
 
+// managersOf returns the owner and the managers of a group.
+func (a audiences) managersOf(ctx context.Context, groupID int64) Audience {
+	ctx = context.WithoutCancel(ctx)
+	return func(yield func([]int64, error) bool) { yield(a.members.Managers(ctx, groupID)) }
+}
+
 // knownBy returns the users who are related to a user and not blocked.
 func (a audiences) knownBy(ctx context.Context, userID int64) Audience {
 	return a.read(ctx, func(ctx context.Context, r store.Reader, after *int64, limit int) ([]int64, error) {

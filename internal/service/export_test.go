@@ -25,6 +25,9 @@ func (n *Notifier) Flush() {
 	wg.Wait()
 }
 
+// Queued returns the number of notifications that wait in the lane of a key.
+func (n *Notifier) Queued(key int64) int { return len(n.laneOf(key).tasks) }
+
 // WaitForSends removes the time limit for sending notifications before the response, so that tests
 // hold on slow machines.
 func WaitForSends(t testing.TB) {

@@ -36,11 +36,11 @@ func (a audiences) inGroup(ctx context.Context, r *Request, groupID int64, c gro
 		}
 	case c.managers:
 		managers, err := a.members.Managers(ctx, groupID)
-		if err != nil {
-			a.logger.ErrorContext(ctx, "could not find out who manages a group", "group", groupID, "error", err)
-		}
 		n.Self = n.Self || slices.Contains(managers, r.UserID)
 		n.To = users(managers...)
+		if err != nil {
+			n.To = a.managersOf(ctx, groupID)
+		}
 		if c.toConcerned {
 			n.To = without(n.To, c.concerned)
 		}

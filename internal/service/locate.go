@@ -6,9 +6,7 @@ import (
 	"context"
 	"time"
 
-	"example.org/app/internal/link"
 	"example.org/app/internal/presence"
-	"example.org/app/internal/role"
 	"example.org/app/internal/sleep"
 )
 
@@ -30,13 +28,4 @@ func (n *Notifier) locate(ctx context.Context, ids []int64) (found []presence.De
 		found = append(found, more...)
 	}
 	return found, unknown
-}
-
-// missEverywhere records at every gateway that users, who may be there, missed a notification.
-func (n *Notifier) missEverywhere(ctx context.Context, d *link.Delivery) {
-	gateways := n.node.Cluster().Lives(role.Gateway)
-	n.logger.WarnContext(ctx, "could not find out where users are; those who are online are told to connect again", "users", len(d.Recipients), "gateways", len(gateways))
-	for node := range gateways {
-		n.miss(n.outlet(node), d)
-	}
 }

@@ -97,6 +97,8 @@ type Notifier struct {
 	// outlets has one outlet for each gateway.
 	outlets map[string]*outlet
 
+	lost lost
+
 	// ctx ends when deliveries stop.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -146,7 +148,7 @@ func NewNotifier(node *cluster.Node, presence Locator, logger *slog.Logger, cloc
 				if e.job != nil {
 					e.job(l)
 				} else {
-					n.run(l, *e)
+					n.run(l, e)
 				}
 				e.markSent()
 			}
@@ -243,45 +245,28 @@ func (n *Notifier) later(work func()) {
 
 // run sends a notification to the gateways, in the goroutine of the lane. It returns the offline
 // recipients if report is set.
-func (n *Notifier) run(l *lane, e task) (offline []int64) {
+func (n *Notifier) run(l *lane, e *task) (offline []int64) {
 	e.notification.Timestamp = n.clock().UnixMilli()
 	payload, err := wire.MarshalOptions.Marshal(e.notification)
 	if err != nil {
 		n.logger.ErrorContext(e.ctx, "could not encode a notification", "error", err)
 		return nil
 	}
-	places := make(map[string][]int64)
-	var unknown []int64
-	locate := func(ids []int64) {
-		found, lost := n.locate(e.ctx, ids)
-		for _, at := range found {
-			places[at.NodeID] = append(places[at.NodeID], at.UserIDs...)
-		}
-		unknown = append(unknown, lost...)
-		if e.report {
-			offline = append(offline, missing(ids, places, lost)...)
-		}
+	found, err := n.find(e)
+	if err != nil {
+		n.lose(e, err)
+		return nil
 	}
 	var except *link.Session
 	if e.self {
 		except = &link.Session{UserID: e.requester, Device: e.device}
-		locate([]int64{e.requester})
-		offline = nil
 	}
-	if e.to != nil {
-		for ids, err := range e.to {
-			if err != nil {
-				n.logger.ErrorContext(e.ctx, "could not find out whom to notify", "error", err)
-				break
-			}
-			locate(withoutUser(ids, e.requester))
-		}
+	if unknown := found.unknown; len(unknown) > 0 {
+		n.logger.WarnContext(e.ctx, "could not find out where users are; those who are online are told to connect again", "users", len(unknown))
+		n.missEverywhere(&link.Delivery{Recipients: unknown, Except: except})
 	}
-	if len(unknown) > 0 {
-		n.missEverywhere(e.ctx, &link.Delivery{Recipients: unknown, Except: except})
-	}
-	calls := make(map[string]<-chan struct{}, len(places))
-	for node, ids := range places {
+	calls := make(map[string]<-chan struct{}, len(found.nodes))
+	for node, ids := range found.nodes {
 		o := n.outlet(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
 			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except, Message: e.message}
@@ -307,7 +292,7 @@ func (n *Notifier) run(l *lane, e task) (offline []int64) {
 		}
 	}
 	l.await(calls)
-	return offline
+	return found.offline
 }
 
 // missing returns the users who are in none of the places and not unknown.

@@ -119,7 +119,20 @@ func (o *outlet) miss(users []int64, except *link.Session) (begin bool) {
 		clear(o.missed)
 		clear(o.others)
 	}
-	begin = !o.healing
+	return o.beginHealing()
+}
+
+// missAll records that all users of the gateway missed a notification, like miss.
+func (o *outlet) missAll() (begin bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.everybody = true
+	return o.beginHealing()
+}
+
+// beginHealing reports whether the caller must start heal. It must hold the lock.
+func (o *outlet) beginHealing() bool {
+	begin := !o.healing
 	o.healing = true
 	return begin
 }

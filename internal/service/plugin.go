@@ -128,13 +128,14 @@ func (h hooks) tell(ctx context.Context, r *Request, answer *Answer) {
 func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []task, response *wire.AppNotification_Data) {
 	ctx = plugin.ForUser(ctx, r.UserID)
 	result := &plugin.RequestHandlerResult{Code: int32(apierr.OK), Response: response}
-	for _, e := range tasks {
-		recipients, err := e.recipients()
+	for i := range tasks {
+		e := &tasks[i]
+		recipients, err := h.notifier.readRecipients(e)
 		if err != nil {
-			h.logger.ErrorContext(ctx, "could not find out whom to notify", "error", err)
+			h.notifier.lose(e, err)
 		}
 		result.Notifications = append(result.Notifications, plugin.Notification{
-			ForwardToRequesterOtherOnlineSessions: e.self, Recipients: recipients, Notification: e.notification.GetRelayedRequest(),
+			ForwardToRequesterOtherOnlineSessions: e.self && err == nil, Recipients: recipients, Notification: e.notification.GetRelayedRequest(),
 		})
 	}
 	result, err := plugin.Pass(ctx, h.plugins, plugin.BeforeNotify, result, r.UserID, r.Device)
@@ -146,7 +147,7 @@ func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []t
 		if len(n.Recipients) == 0 && !n.ForwardToRequesterOtherOnlineSessions || n.Notification == nil {
 			continue
 		}
-		e := task{
+		e := &task{
 			ctx: ctx, notification: &wire.AppNotification{RequesterId: proto.Int64(r.UserID), RelayedRequest: n.Notification},
 			to: users(n.Recipients...), requester: r.UserID, device: r.Device, self: n.ForwardToRequesterOtherOnlineSessions,
 			report: h.has(plugin.AfterNotify), pendingSends: r.pendingSends,
@@ -166,20 +167,6 @@ func (h hooks) tellByPlugins(ctx context.Context, l *lane, r *Request, tasks []t
 			})
 		}
 	}
-}
-
-// recipients returns all users of the task except the requester.
-func (e task) recipients() (all []int64, err error) {
-	if e.to == nil {
-		return nil, nil
-	}
-	for ids, err := range e.to {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, withoutUser(ids, e.requester)...)
-	}
-	return all, nil
 }
 
 // NotifyUsers sends users a notification without a request. It returns when that was sent.
