@@ -34,13 +34,13 @@ type Plugins struct {
 	Folder *plugin.Folder
 	// Cluster manages the cluster's plugins. It is set before Start; nil means none.
 	Cluster Cluster
-	// Removed is called for extensions that are removed for good. It is set before Start; it may be
-	// nil.
+	// Removed is called for extensions that are removed permanently. It is set before Start; it
+	// may be nil.
 	Removed func(p *plugin.Plugin, extension string)
 
 	opts Options
-	// debuggers is where debuggers attach to plugins in JavaScript; nil until needed. inspecting
-	// guards it.
+	// debuggers is the server to which debuggers of plugins in JavaScript attach; nil until
+	// needed. inspecting guards it.
 	debuggers  *inspector.Server
 	inspecting sync.Mutex
 
@@ -76,14 +76,14 @@ type Options struct {
 	// Only is the name of the only file in the folder to load; "" means all.
 	Only   string
 	Server plugin.Server
-	// Slots decides which process of the cluster runs schedules that run only once.
+	// Slots decides which process of the cluster runs schedules that run once per cluster.
 	Slots    plugin.Slots
 	Presence *presence.Directory
 	Metrics  *metrics.Registry
 	// Recorder is the flight recorder that the JVM joins; nil means none.
 	Recorder *recording.Recorder
 	Logger   *slog.Logger
-	// HoldSchedules prevents schedules from running by themselves, for tests of plugins.
+	// HoldSchedules prevents schedules from running at their times, for tests of plugins.
 	HoldSchedules bool
 	// Scripts changes the options for plugins in JavaScript, for tests of plugins; nil changes
 	// nothing.
@@ -92,8 +92,8 @@ type Options struct {
 	Exit func(status int)
 }
 
-// New returns the plugins of a process. Nothing is loaded before Start, so that their callers can
-// be built.
+// New returns the plugins of a process. No plugin is loaded before Start, so that callers can
+// be created first.
 func New(ctx context.Context, o Options) (*Plugins, error) {
 	p := &Plugins{opts: o, isUp: make(chan struct{})}
 	c := o.Config.Plugin
@@ -132,7 +132,7 @@ func New(ctx context.Context, o Options) (*Plugins, error) {
 // Close stops and unloads all plugins. Their callers must have stopped before.
 func (p *Plugins) Close(ctx context.Context) error {
 	err := p.Manager.Close(ctx)
-	p.starting.Wait() // What it waits for has ended with the manager.
+	p.starting.Wait() // The goroutines end with the manager.
 	p.inspecting.Lock()
 	defer p.inspecting.Unlock()
 	if p.debuggers != nil {
@@ -166,9 +166,9 @@ func (p *Plugins) usage() (list []metrics.PluginUsage) {
 	return list
 }
 
-// Start loads and starts the plugins concurrently, once everything that they can use exists. The
-// error must stop the server. It returns when ctx ends, even if a plugin continues; Close ends it
-// then.
+// Start loads and starts the plugins concurrently. Everything that they can use must exist.
+// The server must stop on an error. Start returns when ctx ends, even if a plugin is still
+// being started, which Close ends.
 func (p *Plugins) Start(ctx context.Context) error {
 	p.failure = p.start(ctx)
 	close(p.isUp)
@@ -195,8 +195,8 @@ func (p *Plugins) start(ctx context.Context) error {
 	return nil
 }
 
-// load loads and starts the downloaded plugins, those of the folder, which skips the copies of the
-// former, and those of the cluster.
+// load loads and starts the downloaded plugins, those of the folder (except copies of
+// downloaded ones), and those of the cluster.
 func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	defer p.Folder.Listed()
 	if err := p.Folder.Make(); err != nil {
@@ -206,7 +206,7 @@ func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 		return err
 	}
 	if p.Cluster != nil {
-		if err := p.Cluster.ReadGrants(ctx); err != nil { // Plugins wait until it can be read.
+		if err := p.Cluster.ReadGrants(ctx); err != nil { // Plugins wait for the grants.
 			p.opts.Logger.Warn("what is granted to plugins could not be read", "error", err)
 		}
 	}
@@ -221,8 +221,8 @@ func (p *Plugins) load(ctx context.Context, c config.Plugin) error {
 	return errors.Join(errs...)
 }
 
-// Wait waits until all plugins are started or failed, up to the configured time. Afterwards the
-// server serves clients. The error is that of Start.
+// Wait waits until all plugins have started or failed, up to the configured time, before the
+// server serves clients. It returns the error of Start.
 func (p *Plugins) Wait(ctx context.Context) error {
 	timer := time.NewTimer(time.Duration(p.opts.Config.Plugin.StartTimeoutMillis) * time.Millisecond)
 	defer timer.Stop()
@@ -251,7 +251,7 @@ func (p *Plugins) loading() []string {
 	return names
 }
 
-// Watch follows changes of the folder until ctx ends, if configured.
+// Watch applies changes of the folder until ctx ends, if configured.
 func (p *Plugins) Watch(ctx context.Context) error {
 	if c := p.opts.Config.Plugin; !c.Enabled || !c.WatchDir {
 		return nil
@@ -272,7 +272,7 @@ type Report struct {
 	Loaded, Rejected []string
 }
 
-// Report describes the plugins.
+// Report returns the result of loading the plugins.
 func (p *Plugins) Report() Report {
 	r := Report{Enabled: p.opts.Config.Plugin.Enabled, Folder: p.Folder.Dir()}
 	for _, loaded := range p.Manager.Plugins() {

@@ -36,8 +36,8 @@ type CheckOptions struct {
 	Logger *slog.Logger
 }
 
-// Check loads a plugin like a server, without a server: it calls no hook and no method. The error
-// is a sentence for the plugin's author.
+// Check loads a plugin as a server does, but calls no hook and no method. The error is a
+// sentence for the plugin's author.
 func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	path, err := filepath.Abs(o.File)
 	if err != nil {
@@ -49,7 +49,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	}
 	server, opts := o.server()
 	c := o.Config.Plugin
-	// Java classes that a plugin uses while it is loaded need a JVM; otherwise none is started.
+	// A JVM is started only if the plugin uses Java classes while it is loaded.
 	javaHost, err := java.New(java.Options{Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, MaxHeap: c.Java.MaxHeap, Flags: strings.Fields(c.Java.JVMOptions), Server: server, Log: o.Logger})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Check(ctx context.Context, o CheckOptions) (_ *plugin.Plugin, err error) {
 	return check(ctx, opts, host, plugin.Source{Name: filepath.Base(path), Path: path, Data: data})
 }
 
-// server returns the simulated server, and the options for a manager.
+// server returns a simulated server and the options for a manager.
 func (o CheckOptions) server() (*checkServer, plugin.Options) {
 	c := o.Config.Plugin
 	server := &checkServer{config: o.Config, node: plugin.Node{ID: "check", Role: o.Roles[0], Version: o.Version}, operations: o.Operations}
@@ -81,7 +81,7 @@ func check(ctx context.Context, opts plugin.Options, host plugin.Host, src plugi
 	return manager.Check(ctx, host.Language(), src, false)
 }
 
-// checkServer simulates a server while a plugin is checked: the same names, without functions.
+// checkServer simulates a server for a check: it has a configuration, but no functions.
 type checkServer struct {
 	config     *config.Config
 	node       plugin.Node

@@ -17,13 +17,13 @@ import (
 // A JarReport is the result of checking a plugin in Java.
 type JarReport struct {
 	*java.Inspection
-	// Plugin is the loaded plugin; nil if there is no Java, which NoJava reports.
+	// Plugin is the loaded plugin; nil if no suitable Java was found. NoJava is the reason.
 	Plugin *plugin.Plugin
 	NoJava error
 }
 
-// CheckJar analyses a plugin in Java, and loads it like a server if there is a suitable Java: it
-// calls no hook and no method. The error is a sentence for the plugin's author.
+// CheckJar analyses a plugin in Java, and loads it as a server does if a suitable Java is
+// found, but calls no hook and no method. The error is a sentence for the plugin's author.
 func CheckJar(ctx context.Context, o CheckOptions) (*JarReport, error) {
 	path, err := filepath.Abs(o.File)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // dryHost returns a host for a dry run. A plugin in it has no side effects: no storage and no
-// operation of the server, no network from JavaScript, and Java classes only in a JVM of its own,
-// which ends with the host.
+// operation of the server; in JavaScript no network and no Java classes. Plugins in Java run
+// in a separate JVM, which ends with the host.
 func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
 	c, server := p.opts.Settings(), dryServer{p.opts.Server}
 	if l == plugin.Java {
@@ -40,8 +40,7 @@ type noNetwork struct{}
 // RoundTrip implements http.RoundTripper.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errDryRun }
 
-// dryServer is the server for a plugin in a dry run: its names and its configuration, and no
-// functions with effects.
+// dryServer is the server of a plugin in a dry run: no storage, no functions with effects.
 type dryServer struct{ plugin.Server }
 
 // Storage implements plugin.Server.

@@ -17,7 +17,8 @@ import (
 	"example.org/app/internal/plugin/js/inspector"
 )
 
-// newJavaHost returns the host for plugins in Java. It starts nothing before the first of them.
+// newJavaHost returns the host for plugins in Java. It starts no JVM before the first of them
+// is loaded.
 func (p *Plugins) newJavaHost(c config.JavaPlugins) (*java.Host, error) {
 	opts := java.Options{
 		Home: c.Home, Data: c.DataDir, Isolation: java.Isolation(c.Isolation), MaxHeap: c.MaxHeap, MaxPending: int(c.MaxPendingCalls),

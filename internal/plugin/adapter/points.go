@@ -18,7 +18,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// Authenticate asks plugins whether somebody may log in.
+// Authenticate asks plugins whether a user may log in.
 func (p *Plugins) Authenticate(ctx context.Context, r *login.Request) (login.Opinion, error) {
 	if !p.Manager.Calls.Has(plugin.Authenticate) {
 		return login.NoOpinion, nil
@@ -102,19 +102,20 @@ func (p *Plugins) SessionClosed(s *gateway.Session, left []*gateway.Session, why
 	p.Manager.Calls.Tell(plugin.ForUser(context.Background(), s.UserID), plugin.GoOffline, p.sessionsOf(s.UserID, left), reason)
 }
 
-// Notified reports what this gateway sent to plugins.
+// Notified reports to plugins a notification that this gateway has delivered.
 func (p *Plugins) Notified(d *link.Delivery, missed []int64) {
 	if !p.Manager.Calls.Has(plugin.HandleNotification) {
 		return
 	}
 	n := new(wire.AppNotification)
 	if err := proto.Unmarshal(d.Notification, n); err != nil {
-		return // It is unreadable.
+		return // It cannot be decoded.
 	}
 	p.Manager.Calls.Tell(context.Background(), plugin.HandleNotification, n, slices.Clone(d.Recipients), slices.Clone(missed))
 }
 
-// DecidesAboutMessagesToDelete reports whether a plugin decides which expired messages are deleted.
+// DecidesAboutMessagesToDelete reports whether a plugin decides which expired messages are
+// deleted.
 func (p *Plugins) DecidesAboutMessagesToDelete() bool {
 	return p.Manager.Calls.Has(plugin.MessagesToDelete)
 }
@@ -144,6 +145,6 @@ func (p *Plugins) MessagesToDelete(ctx context.Context, expired []store.Message)
 	for _, m := range kept {
 		chosen[m.ID] = true
 	}
-	// Only offered messages are deleted, whatever a plugin answers.
+	// Only offered messages are deleted, whatever a plugin returns.
 	return slices.DeleteFunc(slices.Clone(expired), func(m store.Message) bool { return !chosen[m.ID] }), nil
 }

@@ -15,8 +15,9 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A Server provides the functions of a process to plugins. It is created before the parts that it
-// uses, which exist when the first plugin is started; hence the functions.
+// A Server provides the functions of a process to plugins. It is created before the parts that
+// it uses, which exist when the first plugin is started; therefore it has functions that
+// return them.
 type Server struct {
 	// This returns the node of a role, or the default node if the process does not have the role.
 	This func(r role.Role) plugin.Node
@@ -29,9 +30,9 @@ type Server struct {
 	NotifyUsers func() func(ctx context.Context, n *wire.AppRequest, recipients []int64) error
 	EndMeeting  func() func(ctx context.Context, meetingID int64, at time.Time) error
 	Values      plugin.Storage
-	// Granted is what administrators granted to plugins; nil grants them what they ask for.
+	// Granted contains the administrators' grants; nil grants plugins what they request.
 	Granted *plugin.Granted
-	// PluginValues returns what administrators set of the settings of a plugin.
+	// PluginValues returns the administrators' values of a plugin's settings.
 	PluginValues func(pluginID string) map[string]any
 }
 

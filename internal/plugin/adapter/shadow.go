@@ -20,8 +20,8 @@ import (
 	"example.org/app/internal/scratch"
 )
 
-// shadowHost returns a host for a shadow. It has a JVM of its own, so that a shadow that ends it
-// affects no other plugin, and makes no changes through the server.
+// shadowHost returns a host for a shadow. It has its own JVM, so that a shadow that crashes it
+// affects no other plugin, and permits no changes through the server.
 func (p *Plugins) shadowHost(l plugin.Language) (plugin.Host, error) {
 	c := p.opts.Settings()
 	server := shadowServer{p.opts.Server, map[string]bool{}}
@@ -93,7 +93,7 @@ type shadowServer struct {
 	reads map[string]bool
 }
 
-// errShadow returns the error for what only the active version may do.
+// errShadow returns the error for an action that only the active version may take.
 func errShadow(what string) error {
 	return apierr.New(apierr.Unauthorized, "%s is refused: this version of the plugin runs as a shadow, which changes nothing (see app.shadow)", what)
 }
@@ -150,7 +150,7 @@ var (
 	_ plugin.Storage = shadowStorage{}
 )
 
-// shadows returns the counts of the shadows.
+// shadows returns the counters of the shadows.
 func (p *Plugins) shadows() (list []metrics.PluginShadow) {
 	for _, loaded := range p.Manager.Plugins() {
 		if c, ok := p.Trials.Shadow(loaded.ID); ok {

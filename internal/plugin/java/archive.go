@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// The limits of an archive. They are far above those of real plugins, which include their
-// libraries, and far below what harms a server.
+// The limits of an archive. They are far above the sizes of real plugins with their libraries,
+// and far below those that harm a server.
 const (
 	maxEntries  = 100_000
 	maxUnpacked = 1 << 30
@@ -30,8 +30,8 @@ const (
 // An archive is a jar that is safe to open.
 type archive struct{ entries []*zip.File }
 
-// openArchive validates a jar: a complete archive, with names that stay inside, and entries of the
-// declared size, within limits.
+// openArchive validates a jar. The archive must be complete, its names must not lead outside,
+// and its entries must have the declared sizes, within the limits.
 func openArchive(data []byte) (*archive, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	switch {
@@ -71,7 +71,7 @@ func harmless(name string) bool {
 	return strings.HasSuffix(name, "/") || strings.HasPrefix(name, "META-INF/") && !strings.HasSuffix(name, ".class")
 }
 
-// checkEntry validates an entry in the directory of the archive.
+// checkEntry validates an entry of the archive's directory.
 func checkEntry(f *zip.File) error {
 	name := f.Name
 	switch {
@@ -134,7 +134,7 @@ func (a *archive) descriptor() (name string, text []byte, err error) {
 	return found[0].Name, text, err
 }
 
-// errNoDescriptor means that a jar is no plugin.
+// errNoDescriptor reports that a jar is not a plugin.
 var errNoDescriptor error = noDescriptor{}
 
 type noDescriptor struct{}
@@ -144,7 +144,7 @@ func (noDescriptor) Error() string {
 }
 func (noDescriptor) Unwrap() error { return plugin.ErrNoPlugin }
 
-// shorten truncates texts in messages.
+// shorten truncates a text for a message.
 func shorten(s string) string {
 	if len(s) <= 80 {
 		return s

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// entry is an entry of an archive of a test.
+// entry is an entry of a test archive.
 type entry struct{ name, text string }
 
-// pack makes an archive.
+// pack creates an archive.
 func pack(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -85,7 +85,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// damaged changes a byte of the content.
+// damaged corrupts a byte of an entry's content.
 func damaged(t *testing.T, good []byte) []byte {
 	t.Helper()
 	data := bytes.Clone(good)
@@ -94,7 +94,7 @@ func damaged(t *testing.T, good []byte) []byte {
 	return data
 }
 
-// lying makes an archive whose directory says of an entry that it has a size.
+// lying creates an archive whose directory declares the given size for an entry.
 func lying(t *testing.T, size uint32) []byte {
 	t.Helper()
 	data := pack(t, entry{"plugin.yaml", strings.Repeat("x", 1000)})

@@ -14,7 +14,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// Requests of plugins to the server.
+// Operations of plugins' requests to the server.
 const (
 	askAPI byte = iota
 	askConfig
@@ -35,7 +35,7 @@ const (
 // A question is a request of a plugin to the server.
 type question struct {
 	session *session
-	// m is the requesting module; nil while it is loaded.
+	// m is the requesting module; nil while it is being loaded.
 	m    *module
 	what byte
 	// call is the number of the call in which it was made.
@@ -49,7 +49,7 @@ func newQuestion(s *session, body []byte) *question {
 	return &question{session: s, m: s.module(r.uint()), what: r.byte(), call: uint64(r.int()), rest: r}
 }
 
-// answer carries the request out.
+// answer executes the request and returns the body of the response.
 func (q *question) answer() (out []byte, err error) {
 	m, r, what := q.m, q.rest, q.what
 	ctx := q.session.conn.behalf(q.session.ctx, q.call)
@@ -136,7 +136,7 @@ func answerAPI(ctx context.Context, server plugin.Server, by plugin.Descriptor, 
 	return appendBytes(appendBool(nil, out != nil), out), nil
 }
 
-// notificationCodec is the codec of what notify gets.
+// notificationCodec is the codec of a plugin.Notification.
 var notificationCodec = func() *codec {
 	c, err := codecOf(reflect.TypeFor[plugin.Notification]())
 	if err != nil {

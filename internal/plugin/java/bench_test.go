@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// BenchmarkTransform calls a plugin through the whole mechanism.
+// BenchmarkTransform measures calls of a plugin through the manager.
 func BenchmarkTransform(b *testing.B) {
 	w := newWorld(b, nil)
 	settings := config.Default().Plugin

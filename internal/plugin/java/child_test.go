@@ -23,13 +23,14 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// childJar names the environment variable that makes this program a server which is killed.
+// childJar is the environment variable that makes the test binary run as a server to be
+// killed.
 const childJar = "APP_TEST_JAVA_CHILD"
 
-// worlds is how many tests run side by side at least, as most of them wait for most of the time.
+// worlds is the minimum number of parallel tests; most of them mostly wait.
 const worlds = 3
 
-// TestMain proves that no test leaves a goroutine.
+// TestMain verifies that no test leaks a goroutine.
 func TestMain(m *testing.M) {
 	if jar := os.Getenv(childJar); jar != "" {
 		if err := serve(jar); err != nil {
@@ -45,8 +46,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve loads a plugin, says which processes the JVM, the spare JVM and one that the plugin started
-// are, and waits to be killed.
+// serve loads a plugin, prints the process ids of the JVM, the spare JVM and a child of the
+// plugin, and waits to be killed.
 func serve(jar string) error {
 	data, err := os.ReadFile(jar)
 	if err != nil {
@@ -73,8 +74,8 @@ func serve(jar string) error {
 	select {}
 }
 
-// startChild starts this program as a server and returns the processes of its JVMs and of one that
-// its plugin started.
+// startChild starts the test binary as a server, and returns the process ids of its JVMs and
+// of its plugin's child.
 func startChild(t *testing.T) (child *exec.Cmd, pids string) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "a.jar")

@@ -33,7 +33,8 @@ type classCache struct {
 	host *Host
 	dir  string
 
-	// attempted is true once the host has started to make a file. The mutex of the host guards it.
+	// attempted is true once the host has scheduled the creation of a file. The mutex of the host
+	// guards it.
 	attempted bool
 }
 
@@ -41,7 +42,7 @@ type classCache struct {
 var soundCaches sync.Map
 
 const (
-	// cacheSuffix is the end of the names of files.
+	// cacheSuffix is the suffix of file names.
 	cacheSuffix = ".classes"
 	// maxCaches is how many files are kept: the most recently used ones.
 	maxCaches = 4
@@ -64,7 +65,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // hostDigest is the digest of the host's jar.
 var hostDigest = sync.OnceValue(func() [sha256.Size]byte {
-	data, _ := Jar(HostJar) // Without it no JVM is started.
+	data, _ := Jar(HostJar) // Without the jar no JVM is started.
 	return sha256.Sum256(data)
 })
 
@@ -120,10 +121,10 @@ func (c *classCache) key(java Runtime) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// find returns the file for a key, or "". It removes a damaged one.
+// find returns the file for a key; "" if there is none. It removes damaged files.
 func (c *classCache) find(key string, log *slog.Logger) string {
 	if info, err := os.Stat(c.dir); err != nil || info.Mode().Perm()&0o002 != 0 {
-		return "" // Do not run what everybody may write.
+		return "" // Do not load classes from a world-writable folder.
 	}
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), key+"-*"+cacheSuffix))
 	for _, path := range found {
@@ -188,7 +189,7 @@ func (c *classCache) discard(path string) {
 	soundCaches.Delete(path)
 }
 
-// use returns the flags that make a JVM use a file. If it does not fit, the JVM ignores it.
+// use returns the flags that make a JVM use a file. The JVM ignores a file that does not fit.
 func use(java Runtime, file string) []string {
 	if java.Feature >= aheadOfTimeJava {
 		return []string{"-XX:AOTCache=" + file}
@@ -196,7 +197,7 @@ func use(java Runtime, file string) []string {
 	return []string{"-XX:SharedArchiveFile=" + file}
 }
 
-// want makes the class cache after a delay, once per host.
+// want schedules the creation of the class cache, once per host.
 func (c *classCache) want() {
 	h := c.host
 	if !h.opts.MakeClassCache {
@@ -224,7 +225,7 @@ func (c *classCache) want() {
 	})
 }
 
-// prepare is Host.PrepareClassCache with JVMs of additional niceness.
+// prepare implements Host.PrepareClassCache, with additional niceness.
 func (c *classCache) prepare(ctx context.Context, nice int) (err error) {
 	h := c.host
 	java, err := Find(ctx, h.opts.Home)
@@ -267,7 +268,7 @@ func (c *classCache) prepare(ctx context.Context, nice int) (err error) {
 	return nil
 }
 
-// make makes a file in a folder.
+// make creates a file in a folder and returns its path.
 func (c *classCache) make(ctx context.Context, java Runtime, work folder, nice int) (path string, err error) {
 	data, err := Jar(HostJar)
 	if err != nil {
@@ -355,8 +356,7 @@ func (c *classCache) runJava(ctx context.Context, java Runtime, work folder, nic
 	return nil
 }
 
-// keep flushes a file to disk, renames it to the name with its checksum, and removes the least
-// recently used ones.
+// keep flushes a file to disk, renames it to the name with its checksum, and prunes old files.
 func (c *classCache) keep(path, key string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"example.org/app/test/need"
 )
 
-// TestClassCacheKey tells apart what makes a difference to a class cache, and nothing else.
+// TestClassCacheKey verifies that the key depends on what affects a class cache, and on
+// nothing else.
 func TestClassCacheKey(t *testing.T) {
 	for _, name := range toolOptions {
 		t.Setenv(name, "")
@@ -73,8 +74,8 @@ func TestClassCacheKey(t *testing.T) {
 	}
 }
 
-// TestSharedArchive makes a class cache as for versions of Java without caches of linked classes,
-// and uses it.
+// TestSharedArchive creates and uses a class cache in the format for versions of Java without
+// caches of linked classes.
 func TestSharedArchive(t *testing.T) {
 	java, err := Find(t.Context(), os.Getenv("APP_TEST_JAVA_HOME"))
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// cacheFiles are the class caches in a folder.
+// cacheFiles returns the class caches in a folder.
 func cacheFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*.classes"))
@@ -27,8 +27,8 @@ func cacheFiles(t *testing.T, dir string) []string {
 	return list
 }
 
-// startWith starts a JVM with a folder of class caches, and returns the file from which the JVM
-// says that the host's classes are.
+// startWith starts a JVM with a folder of class caches. It returns the file from which the JVM
+// reports that it loaded the host's classes; "" if none.
 func startWith(t *testing.T, dir string) (w *world, file string) {
 	t.Helper()
 	classes := filepath.Join(t.TempDir(), "classes.log")
@@ -53,11 +53,11 @@ func startWith(t *testing.T, dir string) (w *world, file string) {
 	return w, file
 }
 
-// copyCache copies the class cache that tests share to a folder of its own.
+// copyCache copies the class cache that tests share to a new folder.
 func copyCache(t *testing.T) (dir, file string) {
 	t.Helper()
 	shared := ""
-	waitFor(t, "the class cache of all tests", func() bool { // Another process may be making it.
+	waitFor(t, "the class cache of all tests", func() bool { // Another process may be creating it.
 		_, shared = startWith(t, javatest.ClassCache())
 		return shared != ""
 	})
@@ -76,7 +76,7 @@ func copyCache(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
-// rewrite changes a class cache. With a sum, its name has the checksum of the new content.
+// rewrite changes a class cache. If sum is true, its name has the checksum of the new content.
 func rewrite(t *testing.T, file string, sum bool, change func(data []byte) []byte) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -96,7 +96,7 @@ func rewrite(t *testing.T, file string, sum bool, change func(data []byte) []byt
 	}
 }
 
-// TestDamagedClassCache starts JVMs although the class cache is damaged in one way or another.
+// TestDamagedClassCache verifies that JVMs start despite a damaged class cache.
 func TestDamagedClassCache(t *testing.T) {
 	t.Parallel()
 	shared, _ := copyCache(t)
@@ -117,7 +117,7 @@ func TestDamagedClassCache(t *testing.T) {
 		{"half", false, half, true},
 		{"garbage", false, garbage, true},
 		{"half with its checksum", true, half, false},
-		{"garbage with its checksum", true, garbage, true}, // JVMs crash with it.
+		{"garbage with its checksum", true, garbage, true}, // JVMs crash on it.
 		{"text with its checksum", true, func([]byte) []byte { return []byte("no classes") }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestDamagedClassCache(t *testing.T) {
 	}
 }
 
-// TestUnusedClassCache does not use a class cache that everybody may write, with an agent, or for
-// another heap.
+// TestUnusedClassCache verifies that no class cache is used with debugging, an agent or
+// another garbage collector, or from a world-writable folder.
 func TestUnusedClassCache(t *testing.T) {
 	t.Parallel()
 	dir, _ := copyCache(t)
@@ -176,8 +176,8 @@ func TestUnusedClassCache(t *testing.T) {
 	}
 }
 
-// TestMakeClassCache lets two hosts need a class cache at once: one of them makes it, and the next
-// JVM of each uses it.
+// TestMakeClassCache lets two hosts need a class cache concurrently: one of them creates it,
+// and the next JVM of each uses it.
 func TestMakeClassCache(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "caches")
@@ -206,7 +206,8 @@ func TestMakeClassCache(t *testing.T) {
 	}
 }
 
-// TestClassCacheWithoutPlace starts JVMs where no class cache can be made.
+// TestClassCacheWithoutPlace verifies that JVMs start if no class cache can be created, which
+// is logged once.
 func TestClassCacheWithoutPlace(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -225,8 +226,8 @@ func TestClassCacheWithoutPlace(t *testing.T) {
 	}
 }
 
-// TestCloseWhileClassCacheIsMade closes a host that makes a class cache, which leaves nothing
-// behind.
+// TestCloseWhileClassCacheIsMade verifies that a host that is closed while it creates a class
+// cache leaves no files behind and logs no failure.
 func TestCloseWhileClassCacheIsMade(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "caches")

@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// A codec encodes and decodes values of one Go type. There is one for each type.
+// A codec encodes and decodes values of one Go type.
 type codec struct {
 	// write appends a value; an error means that it cannot be written. A struct must be
 	// addressable.
@@ -34,7 +34,7 @@ var (
 	objectType  = reflect.TypeFor[map[string]any]()
 )
 
-// codecOf returns the codec of a type. Recursive types have none.
+// codecOf returns the codec of a type. It does not support recursive types.
 func codecOf(t reflect.Type) (*codec, error) {
 	if c, ok := codecs.Load(t); ok {
 		return c.(*codec), nil
@@ -298,7 +298,7 @@ func mapCodec(t reflect.Type) (*codec, error) {
 	}, nil
 }
 
-// textMapCodec is mapCodec for the most frequent map.
+// textMapCodec is the codec of map[string]string, the most frequent map.
 var textMapCodec = &codec{
 	write: func(b []byte, v reflect.Value) ([]byte, error) {
 		m := v.Interface().(map[string]string)
@@ -327,7 +327,7 @@ type plan struct {
 	index  int
 	types  []reflect.Type
 	params []*codec
-	// result is nil if there is none.
+	// result is nil if the method has no result.
 	result *codec
 }
 

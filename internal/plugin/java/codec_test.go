@@ -16,7 +16,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// write and read go both ways with a value.
+// write encodes a value with its codec, and read decodes it.
 func write(t testing.TB, v any) []byte {
 	t.Helper()
 	c, err := codecOf(reflect.TypeOf(v))
@@ -42,7 +42,7 @@ func read(t testing.TB, b []byte, like any) (any, error) {
 	return v.Elem().Interface(), r.end()
 }
 
-// TestEncoding holds what the other end reads.
+// TestEncoding compares encoded values with the bytes of the protocol.
 func TestEncoding(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -78,7 +78,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// sample is a value with as much in it as possible.
+// sample returns a value with many fields and extreme values.
 func sample() *plugin.RequestHandlerResult {
 	request := &wire.AppRequest{RequestId: new(int64(math.MinInt64)), Kind: &wire.AppRequest_CreateMessageRequest{CreateMessageRequest: &wire.CreateMessageRequest{
 		Text: new("héllo \x00 🚀"), Records: [][]byte{{0, 255}, {}},
@@ -120,7 +120,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDamagedBodies cuts a body everywhere: it is an error each time, and never a panic.
+// TestDamagedBodies verifies that truncated, overlong and invalid bodies are errors.
 func TestDamagedBodies(t *testing.T) {
 	whole := write(t, sample())
 	for n := range len(whole) {

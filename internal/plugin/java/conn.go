@@ -18,29 +18,29 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// ErrBusy means that a call was refused because too many are running.
+// ErrBusy reports that a call was rejected because too many are pending.
 var ErrBusy = errors.New("too many calls of Java plugins are on their way; this one was refused")
 
-// errUnsent means that the peer has seen nothing of a request, so that it can be repeated.
+// errUnsent reports that no part of a request was sent, so that it can be retried.
 var errUnsent = errors.New("the Java host ended before it got the call")
 
 const (
-	// maxBuffered bounds the write queue, and so the cost of a host that does not read.
+	// maxBuffered bounds the write queue, and thus the memory for a peer that does not read.
 	maxBuffered = 64 << 20
 	// maxKept is the maximum size of a pooled buffer.
 	maxKept = 1 << 20
-	// maxRounds bounds how often a caller writes for others.
+	// maxRounds is the number of batches that a caller writes before the flusher takes over.
 	maxRounds = 16
 )
 
-// A conn exchanges frames over two pipes. The sender of a frame writes it, together with those that
-// others have queued meanwhile; if the pipe is full, a goroutine continues, so that callers never
-// wait for the pipe.
+// A conn exchanges frames over two pipes. The sender of a frame writes it, together with those
+// that others have queued meanwhile; if the pipe is full, the flusher goroutine continues, so
+// that callers never block on the pipe.
 type conn struct {
 	r, w *os.File
 	raw  syscall.RawConn
-	// handle is called sequentially with the frames that are no responses. The body is valid only
-	// until it returns.
+	// handle is called sequentially with the frames that are not responses. The body is valid
+	// only until it returns.
 	handle func(k kind, id uint64, body []byte)
 	// max is the maximum number of pending requests.
 	max int
@@ -62,7 +62,7 @@ type conn struct {
 
 	pendingMu sync.Mutex
 	pending   map[uint64]*request
-	// sweeper finds requests whose callers have given up. It runs while sweeping is true.
+	// sweeper finds requests whose context has ended. It runs while sweeping is true.
 	sweeper  *time.Timer
 	sweeping bool
 	next     uint64
@@ -79,10 +79,9 @@ type request struct {
 	ctx context.Context
 	// output receives the response of an endpoint; nil if it has no content type.
 	output plugin.EndpointOutput
-	// batch is the batch of its frame. It is guarded by the mutex of the writer.
+	// batch is the number of the batch with its frame; conn.mu guards it.
 	batch uint64
-	// late receives the response if the caller has given up. It is guarded like the pending
-	// requests.
+	// late receives the response if the request was abandoned; conn.pendingMu guards it.
 	late func(answer)
 }
 
@@ -133,7 +132,7 @@ func newConn(r, w *os.File, maxPending int) (*conn, error) {
 	return c, nil
 }
 
-// run reads until the pipe ends, and returns the error.
+// run reads frames until the pipe ends, and returns the error.
 func (c *conn) run() error {
 	reader := bufio.NewReaderSize(c.r, 256<<10)
 	var head [frameHead]byte
@@ -178,7 +177,7 @@ func grow(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// take removes and returns a pending request.
+// take removes and returns a pending request; nil if there is none.
 func (c *conn) take(id uint64) *request {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -187,7 +186,7 @@ func (c *conn) take(id uint64) *request {
 	return q
 }
 
-// behalf returns ctx with the requester of a pending request.
+// behalf returns ctx with the requester of a pending request, if any.
 func (c *conn) behalf(ctx context.Context, id uint64) context.Context {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -220,8 +219,9 @@ func (c *conn) outputOf(id uint64, m *module) (context.Context, plugin.EndpointO
 // requests pools requests that have ended and can receive no response.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
 
-// begin registers a request, which is cancelled when the context ends; a caller that handles that
-// itself passes one that does not end. The frame gets the id of the request.
+// begin registers a request, which the sweeper cancels when ctx ends; a caller that handles
+// cancellation itself passes a context that never ends. The frame must carry the id of the
+// request.
 func (c *conn) begin(ctx context.Context, m *module, output plugin.EndpointOutput) (*request, error) {
 	c.pendingMu.Lock()
 	defer c.pendingMu.Unlock()
@@ -243,8 +243,9 @@ func (c *conn) begin(ctx context.Context, m *module, output plugin.EndpointOutpu
 	return q, nil
 }
 
-// sweepTime is the maximum delay until a caller notices the end of its context. One timer for all
-// requests is nearly free; one for each would double their cost.
+// sweepTime is the minimum interval between sweeps, and thus how late a caller notices the end
+// of its context unless many requests are pending. One timer for all requests is nearly free;
+// one for each would double their cost.
 const sweepTime = 10 * time.Millisecond
 
 // sweep fails the requests whose context has ended.
@@ -267,10 +268,10 @@ func (c *conn) sweep() {
 	}
 }
 
-// errGivenUp is the error of a request whose context ended first.
+// errGivenUp reports that the context of a request ended before the response.
 var errGivenUp = errors.New("the request was given up")
 
-// drop cancels an unsent request. If it was answered meanwhile, it is left to the garbage
+// drop unregisters an unsent request. If it was answered meanwhile, it is left to the garbage
 // collector.
 func (c *conn) drop(q *request) {
 	if c.take(q.id) != nil {
@@ -300,8 +301,8 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func
 	return a, a.err
 }
 
-// awaitLate is await for a request whose response must not be lost: if the context ends first, late
-// gets a function that waits for the response, and must ensure that it is called.
+// awaitLate is like await, for a request whose response must not be lost: if ctx ends first,
+// it passes late a function that waits for the response, and late must arrange for its call.
 func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late func(wait func() answer)) (answer, error) {
 	id := q.id
 	if err := c.send(frame, q); err != nil {
@@ -323,7 +324,7 @@ func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late fun
 	return answer{}, ctx.Err()
 }
 
-// cancel tells the peer that a request was cancelled.
+// cancel notifies the peer that a request was cancelled.
 func (c *conn) cancel(id uint64) {
 	b := buffers.Get().(*[]byte)
 	*b, _ = endFrame(beginFrame((*b)[:0], kindCancel, id), 0)
@@ -374,7 +375,7 @@ func (c *conn) send(frame []byte, q *request) error {
 	return nil
 }
 
-// swap takes the queue for writing.
+// swap takes the queued frames and begins a new batch. The caller must hold c.mu.
 func (c *conn) swap() []byte {
 	out := c.buf
 	c.buf, c.spare = c.spare[:0], nil
@@ -382,7 +383,7 @@ func (c *conn) swap() []byte {
 	return out
 }
 
-// done handles the result of a write.
+// done handles the result of a write. The caller must hold c.mu.
 func (c *conn) done(out []byte, err error) {
 	if cap(out) <= maxKept {
 		c.spare = out[:0]
@@ -392,15 +393,15 @@ func (c *conn) done(out []byte, err error) {
 	}
 }
 
-// leave passes the writing to the goroutine for that, and unlocks. There is only one writer, so the
-// signal never blocks.
+// leave hands the rest of a batch to the flusher and releases c.mu. There is only one writer,
+// so the signal never blocks.
 func (c *conn) leave(rest []byte) {
 	c.rest = rest
 	c.mu.Unlock()
 	c.wake <- struct{}{}
 }
 
-// flush writes what callers have left.
+// flush writes the batches that callers have handed over.
 func (c *conn) flush() {
 	for {
 		select {
@@ -442,7 +443,7 @@ func (c *conn) fail(m *module, why error) {
 	}
 }
 
-// end fails everything pending. What the peer cannot have seen fails with errUnsent.
+// end closes the connection and fails all pending requests, unsent ones with errUnsent.
 func (c *conn) end(why error) {
 	c.w.Close()
 	c.mu.Lock()

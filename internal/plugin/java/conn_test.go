@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// peer is the other end of a conn.
+// peer is a conn with the peer's ends of its pipes.
 type peer struct {
 	*conn
 	r, w *os.File
 	wg   sync.WaitGroup
 }
 
-// errTest is why a conn of a test ends.
+// errTest is the error with which the conn of a test ends.
 var errTest = errors.New("the test ends it")
 
 func newPeer(t *testing.T, maxPending int) *peer {
@@ -50,7 +50,7 @@ func newPeer(t *testing.T, maxPending int) *peer {
 	return p
 }
 
-// next reads a frame that the conn sent.
+// next reads a frame sent by the conn.
 func (p *peer) next() (k kind, id uint64, body []byte, err error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(p.r, head[:]); err != nil {
@@ -72,7 +72,7 @@ func (p *peer) send(t *testing.T, k kind, id uint64, body []byte) {
 	}
 }
 
-// ask makes a request with a body.
+// ask sends a request and returns the body of the response.
 func (p *peer) ask(ctx context.Context, body []byte) ([]byte, error) {
 	s := &session{conn: p.conn}
 	a, err := s.request(ctx, kindCall, nil, func(b []byte) ([]byte, error) { return append(b, body...), nil })
@@ -83,7 +83,7 @@ func (p *peer) ask(ctx context.Context, body []byte) ([]byte, error) {
 	return slices.Clone(*a.body), nil
 }
 
-// TestManyCallers proves that every caller gets its own answer, in whatever order they come.
+// TestManyCallers verifies that each caller gets its own response, in any order of arrival.
 func TestManyCallers(t *testing.T) {
 	p := newPeer(t, 1000)
 	p.wg.Go(func() {
@@ -135,7 +135,7 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// TestLimits refuses what is too much, and nothing else.
+// TestLimits verifies that oversized frames and excess requests are rejected.
 func TestLimits(t *testing.T) {
 	p := newPeer(t, 2)
 	if _, err := p.ask(t.Context(), make([]byte, frameLimit)); err == nil || errors.Is(err, errTest) {
@@ -160,8 +160,8 @@ func TestLimits(t *testing.T) {
 	waiting.Wait()
 }
 
-// TestFullPipe proves that nobody waits for a pipe that the other end does not read, and that
-// nothing is lost by that.
+// TestFullPipe verifies that callers do not block on a pipe that the peer does not read, and
+// that no frame is lost.
 func TestFullPipe(t *testing.T) {
 	p := newPeer(t, 1000)
 	big := make([]byte, 300_000)
@@ -212,13 +212,12 @@ func (c *conn) pendingNow() map[uint64]*request {
 	return clone
 }
 
-// TestUnsent proves that only those requests can be made again of which the other end has seen
-// nothing.
+// TestUnsent verifies that only requests of which nothing was written fail with errUnsent.
 func TestUnsent(t *testing.T) {
 	p := newPeer(t, 1000)
 	first, later := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := p.ask(t.Context(), make([]byte, 1<<20)) // More than a pipe takes.
+		_, err := p.ask(t.Context(), make([]byte, 1<<20)) // More than the capacity of a pipe.
 		first <- err
 	}()
 	if _, _, _, err := p.nextHead(); err != nil {
@@ -245,14 +244,14 @@ func TestUnsent(t *testing.T) {
 	}
 }
 
-// nextHead reads only the head of a frame.
+// nextHead reads the head of a frame.
 func (p *peer) nextHead() (kind, uint64, []byte, error) {
 	var head [frameHead]byte
 	_, err := io.ReadFull(p.r, head[:])
 	return kind(head[4]), binary.BigEndian.Uint64(head[5:]), nil, err
 }
 
-// TestNonsense ends a conn that hears nonsense.
+// TestNonsense verifies that an invalid or truncated frame ends a conn.
 func TestNonsense(t *testing.T) {
 	for name, bytes := range map[string][]byte{
 		"too short": {0, 0, 0, 1, 7}, "too long": {0xff, 0xff, 0xff, 0xff, 7, 0, 0, 0, 0, 0, 0, 0, 0}, "cut": {0, 0, 0, 20, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1},

@@ -24,7 +24,7 @@ type crash struct {
 	// blamed are the modules with running requests, or the one known to have ended it.
 	blamed []*module
 	why    error
-	// unborn is true if the JVM did not start, past if a plugin that was removed ended it.
+	// unborn is true if the JVM did not start, past if an unloaded plugin crashed it.
 	unborn, past bool
 }
 
@@ -142,9 +142,10 @@ func (s *session) crash() crash {
 	return crash{at: time.Now(), blamed: s.blamed, why: s.why, past: known != nil && known.module == nil}
 }
 
-// crashed records a crash, and decides whether and when the JVM is restarted. Suspects are moved to
-// their own JVMs if allowed. After too many crashes, the most likely culprits are not restored;
-// tell, which must be called without the lock, reports that.
+// crashed records a crash and decides whether and when the JVM is restarted. The caller must
+// hold l.host.mu. Suspects are moved to their own JVMs if allowed. After too many crashes, the
+// most likely culprits are not restored; tell, which must be called without the lock, reports
+// that.
 func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 	h := l.host
 	h.restarts++
@@ -155,7 +156,7 @@ func (l *slot) crashed(c crash) (again bool, delay time.Duration, tell func()) {
 		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
 	}
 	if slices.ContainsFunc(c.blamed, (*module).isLoading) {
-		// Most likely that one, which is not loaded then.
+		// Most likely the plugin being loaded is the culprit; its load fails.
 		return len(l.returning()) > 0, backOff(len(l.crashes)), func() {}
 	}
 	known := slices.DeleteFunc(slices.Clone(c.blamed), func(m *module) bool { return !slices.Contains(l.modules, m) })
@@ -191,8 +192,8 @@ func names(list []*module) []string {
 	return names
 }
 
-// isolate moves the suspects of a crash to their own JVMs, and reports whether there were any. A
-// plugin that is already alone is the culprit. The host is locked.
+// isolate moves the suspects of a crash to their own JVMs, and reports whether it moved any. A
+// plugin that was alone is the culprit and stays. The caller must hold l.host.mu.
 func (l *slot) isolate(c crash) bool {
 	h := l.host
 	if h.opts.Isolation != Auto || h.closed || c.unborn || l.own && len(l.modules) == 1 {
@@ -228,7 +229,7 @@ func (l *slot) isolate(c crash) bool {
 	return true
 }
 
-// guilty returns the modules with running requests in most of the crashes; if there are none, all.
+// guilty returns the modules blamed for more than half of the crashes; if there are none, all.
 func (l *slot) guilty() []*module {
 	var list []*module
 	all := l.returning()

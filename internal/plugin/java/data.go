@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// folder returns the path of a plugin's folder, creating it if necessary.
+// folder returns the path of a plugin's data folder, creating it if necessary.
 func (q *question) folder() ([]byte, error) {
 	if err := q.rest.end(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDataName gives every id a name that stays in the folder, and no two the same.
+// TestDataName verifies that each id has a unique folder name that is a valid file name.
 func TestDataName(t *testing.T) {
 	for id, want := range map[string]string{
 		"word-filter": "word-filter", "com.example": "com.example", "..": "%2E.", ".": "%2E", "../up": "%2E.%2Fup", "a/b": "a%2Fb", `a\b`: "a%5Cb", "ä b": "%C3%A4%20b", "a:b": "a:b",

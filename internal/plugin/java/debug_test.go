@@ -22,14 +22,14 @@ import (
 	"example.org/app/test/need"
 )
 
-// debugger is a jdb.
+// debugger is a running jdb.
 type debugger struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *journal
 }
 
-// attach starts jdb.
+// attach starts jdb and attaches it to a port.
 func attach(t *testing.T, port int) *debugger {
 	t.Helper()
 	d := &debugger{t: t, out: &journal{}}
@@ -49,20 +49,20 @@ func attach(t *testing.T, port int) *debugger {
 	return d
 }
 
-// do gives a command and waits for what it shall write.
+// do repeats a command until jdb has written the wanted texts.
 func (d *debugger) do(command string, want ...string) {
 	d.t.Helper()
 	d.repeat(command, command+": "+fmt.Sprint(want), func() bool { return d.out.has(want...) })
 }
 
-// goOn lets the JVM run until something is so.
+// goOn resumes the JVM until a condition holds.
 func (d *debugger) goOn(what string, is func() bool) {
 	d.t.Helper()
 	d.repeat("cont", what, is)
 }
 
-// repeat gives a command until something is so, because a debugger that is busy with an event does
-// not hear it, or does not know yet which thread is meant.
+// repeat repeats a command until a condition holds, because jdb ignores commands while it
+// handles an event, or does not know the current thread yet.
 func (d *debugger) repeat(command, what string, is func() bool) {
 	d.t.Helper()
 	next := time.Now()
@@ -80,8 +80,8 @@ func (d *debugger) repeat(command, what string, is func() bool) {
 	})
 }
 
-// TestDebugger stops a plugin with a debugger, looks into it and lets it go on. The time limit of
-// the call, which is much shorter, does not count.
+// TestDebugger pauses a plugin at a breakpoint, inspects it and resumes it. The time limit of
+// the call, which is much shorter, does not apply.
 func TestDebugger(t *testing.T) {
 	t.Parallel()
 	port := need.Port(t)
@@ -135,8 +135,8 @@ func TestDebugger(t *testing.T) {
 	}
 }
 
-// TestSuspended lets a JVM wait for a debugger that does not come. Whoever waits with it may go
-// away, and the host ends all the same.
+// TestSuspended starts a JVM that waits for a debugger which never attaches. The load can be
+// cancelled, and the host can be closed.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Debug = java.Debug{Port: need.Port(t), Suspend: true} })

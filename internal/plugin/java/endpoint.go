@@ -14,10 +14,10 @@ import (
 // hookEndpoint is the protocol number of an endpoint request.
 const hookEndpoint = 6
 
-// Endpoints are the endpoints of the extension.
+// Endpoints returns the endpoints of the extension.
 func (x *extension) Endpoints() []*plugin.Endpoint { return x.endpoints }
 
-// endpointRequest is a request as the other end reads it.
+// endpointRequest is the JSON form of an endpoint request.
 type endpointRequest struct {
 	Query     map[string]any `json:"query"`
 	Body      any            `json:"body,omitempty"`

@@ -25,13 +25,13 @@ type extension struct {
 	// endpoints are the endpoints declared at the first load.
 	endpoints []*plugin.Endpoint
 
-	// broken is why it cannot be called although it is started, or nil.
+	// broken is the reason why it cannot be called although it is started, or nil.
 	broken atomic.Pointer[benched]
 	mu     sync.Mutex
 	// state is the result of the hooks, to be restored in another JVM.
 	state     plugin.State
 	schedules plugin.Schedules
-	// scheduledIn are the JVMs in which the extension asked for its schedules.
+	// scheduledIn maps schedules to the sessions in which the extension requested them.
 	scheduledIn map[*plugin.Schedule]*session
 }
 
@@ -62,10 +62,10 @@ func (x *extension) describe(points []string, indexes []uint64, endpoints []byte
 	return nil
 }
 
-// Class is the name of the class.
+// Class returns the name of the class.
 func (x *extension) Class() string { return x.class }
 
-// Points are the extension points that the class implements.
+// Points returns the extension points that the class implements.
 func (x *extension) Points() []*plugin.Point { return x.points }
 
 // Implements reports whether the class has the method.
@@ -91,7 +91,7 @@ func (x *extension) Hook(ctx context.Context, h plugin.Hook) error {
 		case plugin.Pause, plugin.Stop: // There is nothing to notify.
 			x.note(h, nil)
 			return nil
-		case plugin.SettingsChanged: // It reads them when it is started again.
+		case plugin.SettingsChanged: // It reads them when it is restarted.
 			return nil
 		}
 		if err := x.module.revive(ctx); err != nil {
@@ -118,7 +118,7 @@ func (x *extension) Revive(ctx context.Context) error {
 	return x.Hook(ctx, plugin.Start)
 }
 
-// run runs a hook where the extension is.
+// run runs a hook in the extension's current JVM.
 func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 	for {
 		b, err := x.module.bound()
@@ -138,7 +138,7 @@ func (x *extension) run(ctx context.Context, h plugin.Hook) error {
 			return b.describeLoss(ctx, err)
 		}
 		switch err := x.module.next(ctx, b); {
-		case errors.Is(err, errClosed) && h == plugin.Stop: // It ended with its JVM.
+		case errors.Is(err, errClosed) && h == plugin.Stop: // It was lost with its JVM.
 			x.note(h, nil)
 			return nil
 		case err != nil:
@@ -273,7 +273,7 @@ func (s *session) endedByOther(ctx context.Context, m *module) bool {
 	return slices.ContainsFunc(s.blamed, (*module).isLoading) && !slices.Contains(s.blamed, m)
 }
 
-// next waits until a module whose JVM ended has a new one.
+// next waits until a module whose JVM ended is loaded into a new one.
 func (m *module) next(ctx context.Context, b *binding) error {
 	plugin.NoteRestart(ctx)
 	if err := b.wait(ctx); err != nil {
@@ -300,13 +300,13 @@ func (m *module) next(ctx context.Context, b *binding) error {
 		}
 		select {
 		case <-moved:
-		case <-s.over: // The next one may have the module.
+		case <-s.over: // The next JVM may have the module.
 		case <-m.retired:
-			m.mu.Lock() // If it is being restored, that is completed first.
+			m.mu.Lock() // Wait for a restoration in progress.
 			isGone := m.binding.Load() == b
 			m.mu.Unlock()
 			if isGone {
-				return errClosed // No JVM gets it any more.
+				return errClosed // It will not be restored.
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -314,8 +314,8 @@ func (m *module) next(ctx context.Context, b *binding) error {
 	}
 }
 
-// hold stops the clock of a call or a hook while debuggers can attach, because the JVM does not
-// report pauses.
+// hold stops the clock of a call or a hook if debugging is enabled, because the JVM does not
+// report pauses. The caller must call leave.
 func (x *extension) hold(ctx context.Context) (leave func()) {
 	clock := plugin.HeldOf(ctx)
 	if x.module.host.opts.Debug.Port == 0 || clock == nil {

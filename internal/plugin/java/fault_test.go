@@ -24,7 +24,7 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// TestFaultsOfCalls lets a plugin do what costs only its own call.
+// TestFaultsOfCalls verifies that faults which affect only their own call do not end the JVM.
 func TestFaultsOfCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -64,7 +64,8 @@ func TestFaultsOfCalls(t *testing.T) {
 	}
 }
 
-// TestSpin proves that code that spins on every processor does not hold up other calls for long.
+// TestSpin verifies that code that spins on every processor does not block other calls for
+// long.
 func TestSpin(t *testing.T) {
 	t.Parallel()
 	if found, err := java.Find(t.Context(), ""); err != nil || found.Feature < 24 {
@@ -91,8 +92,7 @@ func TestSpin(t *testing.T) {
 	w.says(m, "echo", "echo")
 }
 
-// TestFlood lets a plugin write without end: others are served, and what the log cannot take is
-// counted.
+// TestFlood verifies that calls are served while a plugin floods the log.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -106,7 +106,8 @@ func TestFlood(t *testing.T) {
 	waitFor(t, "lines", func() bool { return w.log.has("of a flood that goes on") })
 }
 
-// TestFloodWithALimit drops the lines of a plugin that writes too many, and names it.
+// TestFloodWithALimit verifies that lines above the limit are dropped, and that the log names
+// the plugin.
 func TestFloodWithALimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.LogLines = func() int { return 10 } })
@@ -120,7 +121,8 @@ func TestFloodWithALimit(t *testing.T) {
 	}
 }
 
-// TestSlowHook gives a hook up that does not end, and logs what its thread does.
+// TestSlowHook verifies that a hook that does not end times out, and that the stack of its
+// thread is logged.
 func TestSlowHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -140,8 +142,8 @@ func TestSlowHook(t *testing.T) {
 	w.says(m, "echo", "echo")
 }
 
-// load16 calls a plugin from many callers until the returned function is called, which says how
-// many calls succeeded and how many failed.
+// load16 calls a plugin from 16 goroutines until done is called, which returns the numbers of
+// successful and failed calls.
 func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
 	var good, bad atomic.Int64
 	var wg sync.WaitGroup
@@ -176,8 +178,8 @@ func (w *world) load16(m plugin.Module) (done func() (good, bad int64)) {
 	}
 }
 
-// TestKilled kills the JVM under load, several times: it comes back with its plugins in their
-// states.
+// TestKilled kills the JVM under load several times, and verifies that it is restarted and the
+// states of its plugins are restored.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
@@ -193,7 +195,7 @@ func TestKilled(t *testing.T) {
 	done := w.load16(busy)
 	for round := range int64(3) {
 		before := w.Stats()
-		// Calls that wait are lost at once.
+		// Pending calls fail at once.
 		lost := make(chan error, 1)
 		go func() {
 			_, err := tell(context.Background(), busy, "wait")
@@ -236,7 +238,8 @@ func TestKilled(t *testing.T) {
 	w.says(paused, "echo", "echo")
 }
 
-// TestDeaths lets plugins end the JVM in several ways.
+// TestDeaths verifies that the JVM is restarted, and the cause logged, however a plugin ends
+// it.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
 	reports := filepath.Join(t.TempDir(), "crashes")
@@ -268,7 +271,8 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// TestExit stops the server if a plugin says so.
+// TestExit verifies that System.exit requests the end of the server, and that all plugins can
+// be stopped in order.
 func TestExit(t *testing.T) {
 	t.Parallel()
 	exits := make(chan string, 1)
@@ -283,7 +287,7 @@ func TestExit(t *testing.T) {
 	if got := <-exits; got != "leaver 7" {
 		t.Errorf("the server hears %q", got)
 	}
-	// The other plugin is stopped in order.
+	// The other plugin is still served, and both can be stopped.
 	w.says(other, "echo", "echo")
 	for _, m := range []plugin.Module{other, m} {
 		if err := m.Extensions()[0].Hook(t.Context(), plugin.Stop); err != nil {
@@ -300,7 +304,8 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestExitRefused lets a plugin that may not stop the server know that.
+// TestExitRefused verifies that ending the JVM throws an exception in a plugin that must not
+// stop the server.
 func TestExitRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
@@ -319,8 +324,8 @@ func TestExitRefused(t *testing.T) {
 	}
 }
 
-// TestWantOfMemoryCostsACall proves that an OutOfMemoryError that leaves enough memory costs its
-// call, not the JVM.
+// TestWantOfMemoryCostsACall verifies that an OutOfMemoryError that leaves enough memory fails
+// its call, and does not end the JVM.
 func TestWantOfMemoryCostsACall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -337,8 +342,8 @@ func TestWantOfMemoryCostsACall(t *testing.T) {
 	}
 }
 
-// TestCrashLoop takes the plugin out of service that crashes the JVM repeatedly, and lets the
-// others go on.
+// TestCrashLoop verifies that a plugin that crashes the JVM repeatedly is taken out of
+// service, and that the others continue.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
@@ -369,8 +374,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestLoopAtStart takes a plugin out of service whose start ends the JVM, now that it comes back
-// after a crash.
+// TestLoopAtStart verifies that a plugin is taken out of service if its start ends the JVM
+// each time it is restored.
 func TestLoopAtStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes, o.CrashWindow = 3, time.Hour })
@@ -395,8 +400,8 @@ func TestLoopAtStart(t *testing.T) {
 	}
 }
 
-// TestStartThatFailsLater keeps the extension away that cannot be started again after a crash, and
-// no other.
+// TestStartThatFailsLater verifies that only the extension that cannot be restarted after a
+// crash is quarantined.
 func TestStartThatFailsLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -416,8 +421,8 @@ func TestStartThatFailsLater(t *testing.T) {
 	})
 }
 
-// TestSlowStartKeepsNobodyAway lets a plugin hang in its start after a crash: others are back at
-// once, and closing it does not wait for it.
+// TestSlowStartKeepsNobodyAway verifies that a plugin whose start hangs after a crash delays
+// neither other plugins nor its own closing.
 func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -437,8 +442,8 @@ func TestSlowStartKeepsNobodyAway(t *testing.T) {
 	}
 }
 
-// TestRetiredWithoutJVM lets a plugin go away while its JVM is gone: neither its stop nor its calls
-// wait for one that it would come back to.
+// TestRetiredWithoutJVM retires a plugin while its JVM is down: neither its stop hook nor its
+// calls wait for its restoration.
 func TestRetiredWithoutJVM(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -466,8 +471,8 @@ func TestRetiredWithoutJVM(t *testing.T) {
 	w.says(other, "echo", "echo")
 }
 
-// TestCallsWaitForStart lets calls that come after a crash wait until their extension has started
-// again.
+// TestCallsWaitForStart verifies that calls after a crash wait until their extension is
+// restarted.
 func TestCallsWaitForStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -482,8 +487,8 @@ func TestCallsWaitForStart(t *testing.T) {
 	}
 }
 
-// TestFrozen replaces a JVM that does not answer. A call that only computes is answered by the new
-// one.
+// TestFrozen verifies that an unresponsive JVM is replaced, and that the new one serves a
+// pending pure call.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -498,7 +503,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestPendingCap refuses calls when too many are on their way, and hooks and others as well.
+// TestPendingCap verifies that requests above MaxPending fail with ErrBusy.
 func TestPendingCap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.MaxPending = 50 })
@@ -513,7 +518,7 @@ func TestPendingCap(t *testing.T) {
 			}
 		})
 	}
-	// The host asks for the state of the JVM from time to time, which counts, too.
+	// The host's periodic state requests count, too.
 	waitFor(t, "refusals", func() bool { return refused.Load() >= 30 })
 	cancel()
 	waiting.Wait()
@@ -523,7 +528,7 @@ func TestPendingCap(t *testing.T) {
 	})
 }
 
-// TestServerKilled proves that no JVM, and nothing that a plugin started, stays behind when the
+// TestServerKilled verifies that the JVMs and the child processes of plugins end when the
 // server is killed.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
@@ -541,7 +546,8 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// TestChildrenEnd ends what a plugin started together with its JVM, however that ends.
+// TestChildrenEnd verifies that a plugin's child processes end with its JVM, however that
+// ends.
 func TestChildrenEnd(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -578,7 +584,7 @@ func TestChildrenEnd(t *testing.T) {
 	}
 }
 
-// runs reports whether a process is there and no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -591,8 +597,8 @@ func runs(pid int) bool {
 	return fields[0] != "Z"
 }
 
-// TestCallsOfOthersAreTriedAgain lets calls that only compute an answer succeed although another
-// plugin ends their JVM meanwhile, in whatever way.
+// TestCallsOfOthersAreTriedAgain verifies that pure calls are retried if another plugin ends
+// their JVM.
 func TestCallsOfOthersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Crashes = 100 })
@@ -631,8 +637,8 @@ func TestCallsOfOthersAreTriedAgain(t *testing.T) {
 	if n := w.Stats().Restarts; n != 2 {
 		t.Errorf("the JVM was restarted %d times, want twice", n)
 	}
-	// The JVM ends, unless everything that the plugin held can be let go by the time somebody
-	// looks.
+	// The JVM ends, unless everything that the plugin holds becomes garbage before that is
+	// checked.
 	greedy := javatest.Jar(t, javatest.Plugin{ID: "greedy", Version: "1", Class: "corpus.CorpusPlugin", Sources: sources, Only: "corpus", Files: map[string]string{"kind.txt": "load heap"}})
 	if _, err := w.Load(t.Context(), plugin.Source{Name: "greedy.jar", Data: greedy}); err == nil {
 		t.Error("a plugin that uses up the heap while it is loaded is loaded")

@@ -30,16 +30,16 @@ func (f folder) write(name string, data []byte) (path string, err error) {
 	return path, nil
 }
 
-// writeHost puts the host's jar into the folder, with the date that class caches want.
+// writeHost puts the host's jar into the folder, with the date that class caches require.
 func (f folder) writeHost(jar []byte) (path string, err error) {
 	if path, err = f.write(HostJar, jar); err != nil {
 		return "", err
 	}
-	_ = os.Chtimes(path, jarTime, jarTime) // Without it there is no class cache.
+	_ = os.Chtimes(path, jarTime, jarTime) // Without this date JVMs use no class cache.
 	return path, nil
 }
 
-// makeFolder makes the folder with the host's jar, unless it is there, and returns both.
+// makeFolder creates the folder with the host's jar unless it exists, and returns both paths.
 func (h *Host) makeFolder(jar []byte) (dir, path string, err error) {
 	h.folderMu.Lock()
 	defer h.folderMu.Unlock()
@@ -73,7 +73,7 @@ func (h *Host) removeFolder() {
 	h.folder = folder{}
 }
 
-// keep copies a jar to where JVMs read it.
+// keep copies a plugin's jar to the folder and returns the path of the copy.
 func (h *Host) keep(data []byte) (path string, err error) {
 	h.folderMu.Lock()
 	defer h.folderMu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"example.org/app/internal/plugin/java/remote"
 )
 
-// Contents of frames about functions.
+// Contents of frames of kindFunction.
 const (
 	functionCalled byte = iota
 	functionReleased
@@ -19,7 +19,7 @@ const (
 type functionCall struct {
 	session *session
 	serial  uint64
-	// id is that of the frame, request that of the request on whose thread the call happens, or 0.
+	// id is that of the frame, request that of the request on whose thread the call runs, or 0.
 	id, request uint64
 	function    uint64
 	method      string
@@ -27,7 +27,7 @@ type functionCall struct {
 	released    []uint64
 }
 
-// called handles a frame of the JVM. It refuses calls that cannot be served.
+// called queues the call of a frame. It refuses calls that cannot be served.
 func (o *owner) called(s *session, id uint64, r *in) {
 	c := &functionCall{session: s, id: id}
 	switch r.byte() {
@@ -66,7 +66,7 @@ func (o *owner) called(s *session, id uint64, r *in) {
 	}
 }
 
-// push puts a call into the queue.
+// push queues a call.
 func (o *owner) push(c *functionCall) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *owner) push(c *functionCall) error {
 	return nil
 }
 
-// Next takes a call.
+// Next removes a call from the queue. It returns false if the queue is empty.
 func (o *owner) Next() (remote.Call, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,28 +96,28 @@ func (o *owner) Next() (remote.Call, bool) {
 	return c, true
 }
 
-// Session is the JVM that the call comes from.
+// Session returns the number of the session of the call.
 func (c *functionCall) Session() uint64 { return c.serial }
 
-// Inner reports whether the call happens on the thread of a request.
+// Inner reports whether the call runs on the thread of a request.
 func (c *functionCall) Inner() bool { return c.request != 0 }
 
-// Function is the number of the function.
+// Function returns the number of the function.
 func (c *functionCall) Function() uint64 { return c.function }
 
-// Method is the name by which Java calls it.
+// Method returns the name by which Java calls the function.
 func (c *functionCall) Method() string { return c.method }
 
-// Args are the arguments.
+// Args returns the arguments.
 func (c *functionCall) Args() *remote.Reader { return remote.NewReader(c.args) }
 
 // Released returns functions that Java no longer needs.
 func (c *functionCall) Released() []uint64 { return c.released }
 
-// Answer answers the call.
+// Answer responds with an outcome and its data.
 func (c *functionCall) Answer(body []byte) { c.session.reply(c.id, body, nil) }
 
-// Refuse answers that the function cannot be called.
+// Refuse responds that the function cannot be called.
 func (c *functionCall) Refuse(err error) { c.session.reply(c.id, nil, err) }
 
 var _ remote.Call = (*functionCall)(nil)

@@ -23,10 +23,10 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// patience is longer than anything takes, also on a loaded machine.
+// patience is the time limit of all waits, sufficient on a loaded machine.
 const patience = 2 * time.Minute
 
-// waitFor waits until something is so.
+// waitFor waits until a condition holds.
 func waitFor(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
@@ -36,7 +36,7 @@ func waitFor(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// journal keeps what is logged.
+// journal is a log that tests can search.
 type journal struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -60,7 +60,7 @@ func (j *journal) String() string {
 	return j.b.String()
 }
 
-// server is what plugins of tests use.
+// server is the plugin.Server of test plugins.
 type server struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -149,7 +149,7 @@ func (s *server) set(id, key, value string) {
 	s.values[id+"/"+key] = value
 }
 
-// world is a host with what it needs.
+// world is a host with its server, its log and the plugins reported as broken.
 type world struct {
 	*java.Host
 	t      testing.TB
@@ -190,7 +190,7 @@ func newWorld(t testing.TB, change func(*java.Options)) *world {
 	return w
 }
 
-// faults is the jar of the plugin that does what it is told.
+// faults returns the jar of the plugin that causes faults on request.
 func faults(t testing.TB, id string) []byte {
 	return javatest.Jar(t, javatest.Plugin{ID: id, Version: "1", Class: "faults.FaultsPlugin", Sources: javatest.Sources(t, "testdata/faults")})
 }
@@ -210,7 +210,7 @@ func (w *world) load(id string, jar []byte) plugin.Module {
 	return m
 }
 
-// tell lets the plugin for faults do something.
+// tell calls the plugin for faults and returns its response.
 func tell(ctx context.Context, m plugin.Module, what string) (string, error) {
 	var r *plugin.RequestHandlerResult
 	ok, err := m.Extensions()[0].Call(ctx, plugin.HandleRequest, []any{&plugin.ClientRequest{DeviceType: wire.DeviceType_ANDROID, ClientIP: what}}, &r)
@@ -223,14 +223,14 @@ func tell(ctx context.Context, m plugin.Module, what string) (string, error) {
 	return r.Reason, nil
 }
 
-// said is what the server was told of plugins that cannot run.
+// said returns the reports of Options.Broken.
 func (w *world) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return fmt.Sprint(w.broken)
 }
 
-// says checks that the plugin answers.
+// says checks the response of the plugin for faults.
 func (w *world) says(m plugin.Module, what, want string) {
 	w.t.Helper()
 	if got, err := tell(w.t.Context(), m, what); err != nil || got != want {
@@ -238,7 +238,7 @@ func (w *world) says(m plugin.Module, what, want string) {
 	}
 }
 
-// TestUp proves that the JVM is there as long as a plugin is.
+// TestUp verifies that the JVM runs exactly while a plugin is loaded.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

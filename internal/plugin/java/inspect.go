@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/plugin/java/classfile"
 )
 
-// platform are name prefixes of the JDK's classes. Some others begin with javax and com.sun, too.
+// platform are name prefixes of the JDK's classes. Others begin with javax and com.sun, too.
 var platform = []string{
 	"java/", "jdk/", "sun/", "org/w3c/dom/", "org/xml/sax/", "org/ietf/jgss/", "netscape/javascript/",
 	"com/sun/jdi/", "com/sun/management/", "com/sun/net/httpserver/", "com/sun/nio/", "com/sun/security/", "com/sun/source/", "com/sun/tools/",
@@ -38,7 +38,7 @@ type Inspection struct {
 	Extensions []InspectedExtension
 	// Missing are referenced classes that do not exist.
 	Missing []MissingClass
-	// Packed are classes that the server has as well, and that are therefore not used.
+	// Packed are classes of the jar that are not used because the server provides them.
 	Packed []string
 }
 
@@ -54,7 +54,7 @@ type InspectedExtension struct {
 // A MissingClass is a missing class, and one that references it.
 type MissingClass struct{ Class, By string }
 
-// Inspect reads a jar. The error is a sentence for its author.
+// Inspect analyses a jar without running it. The error is a sentence for its author.
 func Inspect(data []byte) (*Inspection, error) {
 	a, err := openArchive(data)
 	if err != nil {
@@ -251,7 +251,7 @@ func (j *jarClasses) packed() (list []string) {
 	return list
 }
 
-// missing returns the classes that nobody has.
+// missing returns referenced classes that the jar, the server and the platform lack.
 func (j *jarClasses) missing() []MissingClass {
 	by := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(j.own)) {

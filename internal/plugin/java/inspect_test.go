@@ -14,7 +14,8 @@ func parsed(name, super string, refs ...string) *classfile.Class {
 	return &classfile.Class{Major: 65, Name: name, Super: super, References: refs}
 }
 
-// TestMissing looks for classes in the jar, in what plugins see of the server, and in the platform.
+// TestMissing verifies that classes are searched in the jar, in the visible part of the
+// server, and in the platform.
 func TestMissing(t *testing.T) {
 	j := &jarClasses{
 		own: map[string]*classfile.Class{
@@ -32,8 +33,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestInspectedExtension finds methods that a class inherits, those that answer later, and none
-// that only look alike.
+// TestInspectedExtension verifies that inherited and asynchronous methods are found, and no
+// methods with other parameters.
 func TestInspectedExtension(t *testing.T) {
 	const handler, params = "im/app/service/infra/plugin/extension/ClientRequestHandler", "(Lim/app/plugin/model/ClientRequest;)"
 	method := func(name, descriptor string) classfile.Method {
@@ -55,7 +56,7 @@ func TestInspectedExtension(t *testing.T) {
 	if _, ok := j.extension(base); ok {
 		t.Error("an abstract class is an extension")
 	}
-	// Classes that extend each other end the search.
+	// A cycle of superclasses ends the search.
 	loop := parsed("p/Loop", "p/Loop")
 	j.own["p/Loop"] = loop
 	if _, ok := j.extension(loop); ok {
@@ -63,7 +64,7 @@ func TestInspectedExtension(t *testing.T) {
 	}
 }
 
-// TestPacked finds the classes that the server has, and no others of its jar.
+// TestPacked verifies that only classes that the server provides to plugins are reported.
 func TestPacked(t *testing.T) {
 	both := map[string]*classfile.Class{}
 	for _, name := range []string{"im/app/plugin/AppPlugin", "im/app/plugin/host/Main", "com/google/protobuf/Message", "org/other/Library"} {

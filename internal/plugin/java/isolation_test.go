@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/plugin/java"
 )
 
-// pid asks a plugin for the process that it runs in.
+// pid returns the process id of a plugin's JVM.
 func (w *world) pid(m plugin.Module) int {
 	w.t.Helper()
 	text, err := tell(w.t.Context(), m, "pid")
@@ -31,7 +31,7 @@ func (w *world) pid(m plugin.Module) int {
 	return pid
 }
 
-// kill kills the process of a plugin while calls of some plugins are under way in it.
+// kill kills a JVM while calls of the busy plugins are pending in it.
 func (w *world) kill(pid int, busy ...plugin.Module) {
 	w.t.Helper()
 	var calls sync.WaitGroup
@@ -54,7 +54,7 @@ func (w *world) kill(pid int, busy ...plugin.Module) {
 	waitFor(w.t, "the end of the JVM", func() bool { return w.Stats().Restarts > restarts })
 }
 
-// TestOwn gives each plugin a JVM of its own.
+// TestOwn verifies that each plugin has its own JVM.
 func TestOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation = java.Own })
@@ -88,8 +88,8 @@ func TestOwn(t *testing.T) {
 	w.says(b, "echo", "echo")
 }
 
-// TestSuspectsAreIsolated gives plugins a JVM of their own for which a JVM worked when it died, and
-// takes only the one out of service that goes on.
+// TestSuspectsAreIsolated verifies that plugins with pending calls in a JVM that died get
+// their own JVMs, and that only the one that crashes again is taken out of service.
 func TestSuspectsAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Crashes, o.CrashWindow = java.Auto, 3, time.Hour })
@@ -129,7 +129,8 @@ func TestSuspectsAreIsolated(t *testing.T) {
 	}
 }
 
-// TestCulpritIsKnown blames only the plugin that ended the JVM, whoever else was at work.
+// TestCulpritIsKnown verifies that only the plugin that ended the JVM is blamed, even if
+// others had pending calls.
 func TestCulpritIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
@@ -151,7 +152,7 @@ func TestCulpritIsKnown(t *testing.T) {
 			if err := <-lost; err == nil {
 				t.Error("a call was answered by a JVM that is gone")
 			}
-			// The other two share a JVM, which goes on when the culprit ends its own.
+			// The other two share a JVM, which continues when the culprit ends its own.
 			if shared := w.pid(busy); w.pid(idle) != shared || w.pid(bad) == shared {
 				t.Error("the wrong plugins are isolated")
 			}
@@ -169,7 +170,7 @@ func TestCulpritIsKnown(t *testing.T) {
 	}
 }
 
-// computes makes a call that is made once more if another plugin ends the JVM.
+// computes makes a pure call, which is retried if another plugin ends the JVM.
 func (w *world) computes(m plugin.Module) {
 	w.t.Helper()
 	in, out := &plugin.ClientRequest{ClientIP: "x"}, new(*plugin.ClientRequest)
@@ -178,8 +179,9 @@ func (w *world) computes(m plugin.Module) {
 	}
 }
 
-// TestLargestHolderIsKnown blames the plugin that holds the memory of a JVM, whichever plugin runs
-// out of it. Others lose nothing by that.
+// TestLargestHolderIsKnown verifies that the plugin that holds most of the memory is blamed
+// for an OutOfMemoryError, even if another plugin causes it. Pure calls of other plugins do
+// not fail.
 func TestLargestHolderIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
@@ -202,8 +204,8 @@ func TestLargestHolderIsKnown(t *testing.T) {
 	}
 }
 
-// TestClassesAreGivenBack lets a plugin use up the room for classes, most likely after it was
-// removed. Others are loaded and called as before and are not blamed.
+// TestClassesAreGivenBack lets a plugin exhaust the metaspace, most likely after it was
+// unloaded. Other plugins can be loaded and called, and are not blamed.
 func TestClassesAreGivenBack(t *testing.T) {
 	w := newWorld(t, func(o *java.Options) {
 		o.Isolation, o.CrashWindow, o.Runaway = java.Auto, time.Hour, time.Hour
@@ -224,7 +226,7 @@ func TestClassesAreGivenBack(t *testing.T) {
 	if err := bad.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// It ends with its JVM, unless its classes could be collected when its call had failed.
+	// The call ends with its JVM, unless it failed and its classes could be collected.
 	waitFor(t, "the end of the call", func() bool {
 		w.computes(good)
 		s, err := w.Measure(t.Context(), false)
@@ -239,8 +241,8 @@ func TestClassesAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestAllAreSuspects isolates all plugins if nobody knows why a JVM dies again, and lets many of
-// them share.
+// TestAllAreSuspects verifies that all plugins are isolated after a second crash with an
+// unknown cause, in at most MaxOwn JVMs.
 func TestAllAreSuspects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.MaxOwn, o.CrashWindow = java.Auto, 2, time.Hour })

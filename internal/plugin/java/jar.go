@@ -11,7 +11,7 @@ import (
 
 // The jars that Jar returns.
 const (
-	// HostJar is the program that runs plugins, with all that it needs.
+	// HostJar is the program that runs plugins, with its dependencies.
 	HostJar = "app-plugin-host.jar"
 	// APIJar is the API for compiling plugins.
 	APIJar = "app-plugin-api.jar"
@@ -24,10 +24,10 @@ const (
 //go:embed jars
 var jars embed.FS
 
-// ErrNoJars means that this program was built without the jars.
+// ErrNoJars reports that this program was built without the jars.
 var ErrNoJars = errors.New("this program was built without what runs Java plugins: build it with make build on a machine with a JDK of version 21 or newer and Maven")
 
-// Jar returns one of the jars that the program carries.
+// Jar returns one of the embedded jars.
 func Jar(name string) ([]byte, error) {
 	data, err := jars.ReadFile("jars/" + name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package java runs plugins written in Java, in one or several JVMs beside the server. It starts a
-// JVM with the first plugin, communicates with each over two pipes, and restarts it when it dies.
+// Package java runs plugins written in Java, in one or several JVMs beside the server. It
+// starts a JVM when the first plugin is loaded, communicates with each JVM over two pipes, and
+// restarts it when it dies.
 //
 // It does not decide what is called when, or what a failure means: package plugin does. The program
 // inside the JVM is in sdk/java.
@@ -24,7 +25,7 @@ import (
 
 // Options configure a host. All are optional.
 type Options struct {
-	// Home is the folder of the Java to use; if empty, one is searched.
+	// Home is the folder of the Java installation; if empty, Find searches for one.
 	Home string
 	// Isolation defines which plugins share a JVM; "" means Shared.
 	Isolation Isolation
@@ -32,27 +33,27 @@ type Options struct {
 	MaxOwn int
 	// MaxHeap is the maximum heap of a JVM in bytes; 0 means 64 MiB.
 	MaxHeap int64
-	// MaxPending is the maximum number of running calls; 0 means 10,000. Further ones fail at once.
+	// MaxPending is the maximum number of pending requests of a JVM; 0 means 10,000. Further ones
+	// fail with ErrBusy.
 	MaxPending int
-	// Strict refuses plugins with classes that the host has as well.
+	// Strict rejects plugins that contain classes of the host.
 	Strict bool
 	// Debug configures debugging.
 	Debug Debug
-	// Spare keeps an idle JVM while there are plugins, to replace the next one that dies. It is
-	// started after SpareDelay; 0 means 3 seconds. It is ignored while debuggers can attach.
+	// Spare keeps an idle JVM while plugins are loaded, to replace the next one that dies. It is
+	// started after SpareDelay; 0 means 3 seconds. Spare is ignored if Debug.Port is set.
 	Spare      bool
 	SpareDelay time.Duration
 	// Nice is the additional niceness of a JVM, on Linux; 0 means none.
 	Nice int
 	// Flags are additional JVM flags.
 	Flags []string
-	// Folder is the parent of the folder with copies of jars; empty means the system's folder for
-	// temporary files.
+	// Folder is the parent of the folder with copies of jars; if empty, os.TempDir is used.
 	Folder string
 
-	// ClassCache is the folder of the class caches, with which JVMs start faster; empty means none.
-	// MakeClassCache makes the host create the one that it needs, ClassCacheDelay after a JVM
-	// started without it; 0 means 10 seconds. None is used while debuggers can attach.
+	// ClassCache is the folder of the class caches, with which JVMs start faster; empty means
+	// none. MakeClassCache makes the host create a missing cache, ClassCacheDelay after a JVM
+	// started without it; 0 means 10 seconds. No cache is used if Debug.Port is set.
 	ClassCache      string
 	MakeClassCache  bool
 	ClassCacheDelay time.Duration
@@ -63,23 +64,22 @@ type Options struct {
 	// Data is the parent of the plugins' data folders; if empty, plugins have none.
 	Data string
 
-	// Server provides the server's functions. If it, or its storage, is nil, using them is an
-	// error.
+	// Server provides the server's functions. If it or its storage is nil, calls of them fail.
 	Server plugin.Server
-	// Log receives the output of plugins and the JVM, LogLines per second of each plugin; nil and 0
-	// mean no limit.
+	// Log receives the output of plugins and the JVM. LogLines returns the maximum number of
+	// lines per second and plugin; nil and 0 mean no limit.
 	Log      *slog.Logger
 	LogLines func() int
-	// HookTimeout is the time limit of hooks when plugins are restored after a crash; nil means 30
-	// seconds.
+	// HookTimeout returns the time limit of hooks when plugins are restored after a crash; nil
+	// means 30 seconds.
 	HookTimeout func() time.Duration
 	// Broken is called for an extension that could not be restored after a crash, or whose plugin
 	// crashed the JVM repeatedly. An empty class means all extensions of the plugin; again is true
 	// if restarting may help. It must not block.
 	Broken func(module plugin.Module, class, why string, again bool)
-	// Exit is called when a plugin calls System.exit, which means the server. It must not block.
-	// The id is empty if the plugin is unknown. If Exit is nil, it counts as a crash. The JVM ends
-	// when the host is closed.
+	// Exit is called when a plugin calls System.exit, to stop the server. It must not block.
+	// pluginID is empty if the plugin is unknown. If Exit is nil, the call counts as a crash;
+	// otherwise the JVM continues until the host is closed.
 	Exit func(pluginID string, status int)
 	// RefuseExit makes System.exit throw an exception in plugins.
 	RefuseExit bool
@@ -90,32 +90,34 @@ type Options struct {
 	// with the most allocations in a JVM above the limit gets its own JVM, so that its memory can
 	// be measured.
 	MaxMemory func() int64
-	// Runaway is how long abandoned work may continue before its JVM is ended; 0 means 5 seconds.
+	// Runaway is how long abandoned work may continue before its JVM is stopped; 0 means 5
+	// seconds.
 	Runaway time.Duration
-	// Crashes is how many crashes within CrashWindow are too many; 0 means 5 within a minute.
+	// Crashes is the number of crashes within CrashWindow after which the likely culprits are not
+	// restored; 0 means 5 crashes and a minute.
 	Crashes     int
 	CrashWindow time.Duration
 }
 
-// Isolation defines which plugins share a JVM. While debuggers can attach, all do.
+// Isolation defines which plugins share a JVM. If Debug.Port is set, all do.
 type Isolation string
 
 const (
 	// Shared lets all plugins share a JVM.
 	Shared Isolation = "SHARED"
-	// Own gives each plugin a JVM of its own.
+	// Own gives each plugin its own JVM.
 	Own Isolation = "OWN"
-	// Auto shares a JVM until a plugin is suspected of having ended it. Suspects get their own JVM,
-	// so that the next crash identifies its culprit.
+	// Auto shares a JVM until plugins are suspected of having crashed it. Suspects get their own
+	// JVMs, so that the next crash identifies the culprit.
 	Auto Isolation = "AUTO"
 )
 
 // Debug configures debugging.
 type Debug struct {
-	// Port is the port for debuggers, on this machine only; 0 means none. With it, calls and hooks
-	// have no time limits.
+	// Port is the port on localhost to which debuggers attach; 0 disables debugging. If it is
+	// set, calls and hooks have no time limits.
 	Port int
-	// Suspend makes the JVM wait for a debugger at its start.
+	// Suspend makes the JVM wait for a debugger at startup.
 	Suspend bool
 }
 
@@ -217,10 +219,10 @@ func New(opts Options) (*Host, error) {
 	return h, nil
 }
 
-// Language is Java.
+// Language returns plugin.Java.
 func (h *Host) Language() plugin.Language { return plugin.Java }
 
-// Load makes a module of a jar.
+// Load loads the plugin of a jar, starting a JVM if necessary.
 func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, error) {
 	m, err := newModule(h, src)
 	if err != nil {
@@ -244,7 +246,7 @@ func (h *Host) Load(ctx context.Context, src plugin.Source) (plugin.Module, erro
 	return m, nil
 }
 
-// enter returns the slot for the next plugin.
+// enter returns the slot for the next plugin, and counts the load in it.
 func (h *Host) enter() *slot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -256,14 +258,14 @@ func (h *Host) enter() *slot {
 	return l
 }
 
-// add adds a slot. The host is locked.
+// add adds a slot for suspects or a single plugin. The caller must hold h.mu.
 func (h *Host) add() *slot {
 	l := &slot{host: h, own: true}
 	h.slots = append(slices.Clip(h.slots), l)
 	return l
 }
 
-// drop removes an unneeded slot.
+// drop removes a slot unless it is needed.
 func (h *Host) drop(l *slot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -291,12 +293,13 @@ func (h *Host) severalNodes() bool {
 	return s != nil && s.Node(role.Gateway).Role != s.Node(role.Service).Role
 }
 
-// hasPlugins reports whether there are plugins for which a spare is kept. The host is locked.
+// hasPlugins reports whether a slot has plugins, for which a spare is kept. The caller must
+// hold h.mu.
 func (h *Host) hasPlugins() bool {
 	return slices.ContainsFunc(h.slots, func(l *slot) bool { return len(l.modules) > 0 })
 }
 
-// Close closes the remaining modules and ends the JVMs.
+// Close closes the remaining modules and stops the JVMs.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -324,10 +327,11 @@ func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// errHostClosed means that the server is stopping.
+// errHostClosed reports that the host was closed.
 var errHostClosed = errors.New("the Java host is closed")
 
-// describeLoss returns why a pending request has no response.
+// describeLoss waits until the session has ended and adds the reason to errEnded. It returns
+// other errors unchanged, and errEnded if ctx ends first.
 func (s *session) describeLoss(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		return err

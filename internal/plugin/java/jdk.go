@@ -24,19 +24,19 @@ const (
 	goodJava   = 24
 )
 
-// A Runtime is an installed Java.
+// A Runtime is a Java installation.
 type Runtime struct {
-	// Home is its folder, which has bin/java.
+	// Home is its folder, which contains bin/java.
 	Home string
 	// Version is its version, Feature the first number of it.
 	Version string
 	Feature int
 }
 
-// Java is its program.
+// Java returns the path of its executable.
 func (r Runtime) Java() string { return filepath.Join(r.Home, "bin", "java") }
 
-// ErrNoJava means that no suitable Java was found.
+// ErrNoJava reports that no suitable Java was found.
 var ErrNoJava = errors.New("no Java that can run plugins was found")
 
 // usualFolders are common installation folders.
@@ -66,7 +66,7 @@ func Find(ctx context.Context, home string) (Runtime, error) {
 	return choose(ctx, candidates())
 }
 
-// A candidate is a folder that may have a Java.
+// A candidate is a folder that may contain a Java.
 type candidate struct {
 	home string
 	// preferred is true if it takes precedence over newer ones.
@@ -128,7 +128,7 @@ func choose(ctx context.Context, list []candidate) (Runtime, error) {
 		ErrNoJava, oldestJava)
 }
 
-// inspect reads which Java is in a folder.
+// inspect determines the Java in a folder.
 func inspect(ctx context.Context, home string) (Runtime, error) {
 	home, err := filepath.EvalSymlinks(home)
 	if err != nil {
@@ -185,8 +185,7 @@ func asked(ctx context.Context, program string) (string, error) {
 	return version, nil
 }
 
-// featureOf returns the feature number of a version: 21 of 21.0.1, 8 of 1.8.0_292; 0 if there is
-// none.
+// featureOf returns the feature number of a version: 21 for 21.0.1, 8 for 1.8.0_292; else 0.
 func featureOf(version string) int {
 	version = strings.TrimPrefix(version, "1.")
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fakeJava makes a folder that looks like a Java.
+// fakeJava creates a folder that looks like a Java installation.
 func fakeJava(t *testing.T, release, program string) string {
 	t.Helper()
 	home := t.TempDir()

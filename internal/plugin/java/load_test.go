@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// shape makes a plugin in a package of its own of the source of its classes.
+// shape returns the sources of a plugin in its own package.
 func shape(name, plug, extension string) map[string]string {
 	header := "package " + name + "; import im.app.plugin.*; import im.app.plugin.model.*; import im.app.service.infra.plugin.extension.*; import java.util.*;\n"
 	return map[string]string{name + "/P.java": header + plug, name + "/E.java": header + extension}
@@ -28,14 +28,14 @@ const (
 	goodExtension = "public class E extends AppExtension implements ClientRequestHandler { public ClientRequest transform(ClientRequest r) { return Helper.help(r); }\n static class Helper { static ClientRequest help(ClientRequest r) { return r; } } }"
 )
 
-// TestBadPlugins refuses plugins that are not what they must be, each with a sentence, and leaves
-// nothing behind.
+// TestBadPlugins verifies that invalid plugins are rejected with an explanation, and leave no
+// classes or files behind.
 func TestBadPlugins(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	w := newWorld(t, func(o *java.Options) { o.Folder = folder })
 	anchor := w.load("anchor", faults(t, "anchor"))
-	// All of them are compiled at once.
+	// All plugins are compiled at once.
 	sources := map[string]string{}
 	shapes := func(plug, extension string) javatest.Plugin {
 		name := fmt.Sprint("shape", len(sources)/2)
@@ -99,7 +99,8 @@ func TestBadPlugins(t *testing.T) {
 	}
 }
 
-// TestMissingClassLater passes the error on that a class is missing when it is needed.
+// TestMissingClassLater verifies that a class that is missing during a call is reported by the
+// call's error.
 func TestMissingClassLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -110,7 +111,8 @@ func TestMissingClassLater(t *testing.T) {
 	}
 }
 
-// TestLoadedTooLate unloads a plugin that is loaded when whoever wanted it has gone.
+// TestLoadedTooLate verifies that a plugin whose load was cancelled is unloaded once it is
+// loaded.
 func TestLoadedTooLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -141,7 +143,7 @@ func TestLoadedTooLate(t *testing.T) {
 	w.says(anchor, "echo", "echo")
 }
 
-// TestNoJava says what is missing.
+// TestNoJava checks the errors for a missing Java and a missing jar.
 func TestNoJava(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Home = t.TempDir() })
@@ -153,7 +155,8 @@ func TestNoJava(t *testing.T) {
 	}
 }
 
-// TestLeftFolders removes what servers left that were killed, and nothing of those that live.
+// TestLeftFolders verifies that the folders of killed servers are removed, and those of
+// running servers are not.
 func TestLeftFolders(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -174,7 +177,7 @@ func TestLeftFolders(t *testing.T) {
 	}
 }
 
-// TestUnloading proves that plugins that are gone leave no classes, in 300 rounds.
+// TestUnloading verifies in 300 rounds that unloaded plugins leave no classes behind.
 func TestUnloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -200,7 +203,7 @@ func TestUnloading(t *testing.T) {
 	}
 	waitFor(t, "the classes to go", func() bool {
 		s, err := w.Measure(t.Context(), true)
-		// What the compiler of the JVM learns of the host's own code takes some room as well.
+		// Profiling data of the host's own code takes metaspace as well.
 		return err == nil && s.Loaders == 1 && s.Classes <= first.Classes+50 && s.Metaspace <= first.Metaspace+2<<20
 	})
 	w.says(anchor, "echo", "echo")

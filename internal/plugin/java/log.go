@@ -35,7 +35,7 @@ func (s *session) tellLevel() {
 	_ = s.conn.send(b, nil) // A JVM that has ended logs nothing.
 }
 
-// logged takes a line.
+// logged queues a log line of a plugin.
 func (s *session) logged(r *in) {
 	l := line{module: s.module(r.uint()), level: slog.LevelInfo}
 	if n := int(r.byte()); n < len(levels) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// waitFor waits until something is so, for as long as a loaded machine may need.
+// waitFor waits until a condition holds, long enough for a loaded machine.
 func waitFor(t testing.TB, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); {

@@ -23,7 +23,7 @@ type module struct {
 	// slot is the slot of its JVM.
 	slot       atomic.Pointer[slot]
 	descriptor descriptor
-	// name is the operator's file, copy the one that the JVM reads.
+	// name is that of the operator's file, copy the path of the file that JVMs read.
 	name, copy string
 	extensions []*extension
 	warnings   []string
@@ -31,8 +31,8 @@ type module struct {
 	lines      *plugin.Lines
 	// Failures records exceptions that end threads.
 	plugin.Failures
-	// binding is the plugin's place in a JVM. benched is why it has none and is not restored
-	// automatically.
+	// binding is the plugin's place in a JVM. benched is the reason why it has none and is not
+	// restored automatically.
 	binding atomic.Pointer[binding]
 	benched atomic.Pointer[benched]
 	// leaving is the error of calls after the plugin has called System.exit.
@@ -43,7 +43,7 @@ type module struct {
 	loaded atomic.Bool
 	// cpu is the plugin's processor time in nanoseconds, and allocated its allocations in bytes.
 	cpu, allocated atomic.Int64
-	// left is what continues after it was unloaded.
+	// left describes the threads that continue after it was unloaded.
 	left atomic.Pointer[string]
 	// runaways are the times of its runaway work; the mutex of the host guards it.
 	runaways []time.Time
@@ -69,7 +69,7 @@ type binding struct {
 	hooks sync.RWMutex
 }
 
-// errClosed means that the module was closed.
+// errClosed reports that the module was closed.
 var errClosed = errors.New("the plugin is closed")
 
 // newModule validates a jar and reads its descriptor.
@@ -125,7 +125,8 @@ func (m *module) load(ctx context.Context, data []byte) (err error) {
 	}
 }
 
-// place sets the module's place; nil means none, with why it is not restored automatically.
+// place sets the module's binding; nil means none, and why is the reason if the module is not
+// restored automatically.
 func (m *module) place(b *binding, why *benched) {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
@@ -135,7 +136,7 @@ func (m *module) place(b *binding, why *benched) {
 	m.moved = make(chan struct{})
 }
 
-// settle is place for a restored module, unless it was benched meanwhile.
+// settle sets the binding of a restored module, unless it was benched meanwhile.
 func (m *module) settle(b *binding) {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
@@ -147,14 +148,14 @@ func (m *module) settle(b *binding) {
 	m.moved = make(chan struct{})
 }
 
-// move returns a channel that is closed when the module changes its place.
+// move returns a channel that is closed at the next change of binding or benched.
 func (m *module) move() <-chan struct{} {
 	m.movedMu.Lock()
 	defer m.movedMu.Unlock()
 	return m.moved
 }
 
-// wait waits until a session that ends has ended.
+// wait waits until the session has ended.
 func (s *session) wait(ctx context.Context) error {
 	select {
 	case <-s.over:
@@ -164,7 +165,7 @@ func (s *session) wait(ctx context.Context) error {
 	}
 }
 
-// bind lets the JVM load the plugin. The module is locked.
+// bind loads the plugin into a JVM. The caller must hold m.mu.
 func (m *module) bind(ctx context.Context, s *session) (*binding, error) {
 	a, err := s.requestWith(ctx, kindLoad, m, func(b []byte) ([]byte, error) {
 		d := m.descriptor
@@ -230,7 +231,7 @@ func (m *module) loadedLate(s *session, a answer) {
 // isLoading reports whether the plugin is being loaded for the first time.
 func (m *module) isLoading() bool { return m.retired != nil && !m.loaded.Load() }
 
-// bench takes the module out of service until it is resumed.
+// bench takes the module out of service until it is revived.
 func (m *module) bench(why error) {
 	m.place(nil, &benched{why})
 	for _, x := range m.extensions {
@@ -238,11 +239,11 @@ func (m *module) bench(why error) {
 	}
 }
 
-// comeBack loads the plugin into a new JVM and restores the states of its extensions. Calls wait
-// for that; closing the plugin does not.
+// comeBack loads the plugin into a new JVM and restores the states of its extensions. Calls
+// wait for it; Close cancels it.
 func (m *module) comeBack(s *session) {
 	if b := m.binding.Load(); b != nil && b.session.ctx.Err() == nil {
-		m.moveTo(s) // It is moved while its JVM is still running.
+		m.moveTo(s) // Its JVM is still running.
 		return
 	}
 	m.mu.Lock()
@@ -296,14 +297,15 @@ func (m *module) wanted(s *session) (context.Context, context.CancelFunc) {
 	return ctx, leave
 }
 
-// enter loads the plugin into a session without a caller's time limit. The module is locked.
+// enter loads the plugin into a session with the time limit of hooks. The caller must hold
+// m.mu.
 func (m *module) enter(wanted context.Context, s *session) (*binding, error) {
 	ctx, cancel := m.host.limit(wanted)
 	defer cancel()
 	return m.bind(ctx, s)
 }
 
-// lost makes calls of an extension that could not be restored fail, and reports it to the server.
+// lost fails calls of an extension that could not be restored, and reports it to the server.
 func (m *module) lost(x *extension, why error) {
 	x.fail(why)
 	m.host.opts.Broken(m, x.class, why.Error(), true)
@@ -321,7 +323,7 @@ func (h *Host) limit(parent context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stop(); end(); cancel() }
 }
 
-// revive loads the plugin again if it was benched.
+// revive reloads the plugin if it was benched.
 func (m *module) revive(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -336,7 +338,7 @@ func (m *module) revive(ctx context.Context) error {
 		return err
 	}
 	if b := m.binding.Load(); b != nil && b.session == s {
-		return nil // The JVM that was just started has it.
+		return nil // The restart has restored it.
 	}
 	b, err := m.bind(ctx, s)
 	if err != nil {
@@ -346,7 +348,7 @@ func (m *module) revive(ctx context.Context) error {
 	return nil
 }
 
-// bound returns where the module is.
+// bound returns the binding, or the reason why there is none.
 func (m *module) bound() (*binding, error) {
 	if b := m.binding.Load(); b != nil {
 		return b, nil
@@ -357,10 +359,10 @@ func (m *module) bound() (*binding, error) {
 	return nil, errClosed
 }
 
-// Descriptor is what the plugin says of itself.
+// Descriptor returns the descriptor of the plugin.
 func (m *module) Descriptor() plugin.Descriptor { return m.descriptor.Descriptor }
 
-// Extensions are the extensions in the order in which the plugin names them.
+// Extensions returns the extensions in the plugin's order.
 func (m *module) Extensions() []plugin.Extension {
 	list := make([]plugin.Extension, len(m.extensions))
 	for i, x := range m.extensions {
@@ -369,11 +371,11 @@ func (m *module) Extensions() []plugin.Extension {
 	return list
 }
 
-// Warnings are what the author of the plugin should know, though it was loaded.
+// Warnings returns problems that did not prevent loading, for the plugin's author.
 func (m *module) Warnings() []string { return m.warnings }
 
-// Memory returns the used heap of a JVM in which the plugin is alone; otherwise it is unknown. If
-// the use exceeds the plugin's limit, garbage is excluded.
+// Memory returns the used heap of a JVM in which the plugin is alone; otherwise 0, as it is
+// unknown. If the use exceeds the plugin's limit, garbage is excluded.
 func (m *module) Memory() int64 {
 	s := m.host.alone(m)
 	if s == nil {
@@ -391,10 +393,10 @@ func (m *module) CPU() time.Duration { return time.Duration(m.cpu.Load()) }
 // Allocated returns the bytes that the plugin allocated in all its JVMs.
 func (m *module) Allocated() int64 { return m.allocated.Load() }
 
-// maxNamed is how many of the remaining threads are named.
+// maxNamed is the maximum number of remaining threads that Left names.
 const maxNamed = 10
 
-// Left returns which threads continue after the plugin was unloaded.
+// Left describes the threads that continue after the plugin was unloaded; "" means none.
 func (m *module) Left() string {
 	if left := m.left.Load(); left != nil {
 		return *left
@@ -402,7 +404,7 @@ func (m *module) Left() string {
 	return ""
 }
 
-// Retire makes time count again during a debugger's pause.
+// Retire restarts the clocks that a debugger's pause stopped, and cancels a restoration.
 func (m *module) Retire() { m.retire.Do(func() { close(m.retired) }) }
 
 // Close unloads the plugin.
@@ -428,7 +430,7 @@ func (m *module) Close(ctx context.Context) error {
 	return nil
 }
 
-// unload unloads the plugin in the JVM. An unresponsive JVM is ended elsewhere.
+// unload unloads the plugin from a JVM. It leaves an unresponsive JVM to watch.
 func (m *module) unload(ctx context.Context, b *binding) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endTime)
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"example.org/app/internal/role"
 )
 
-// node returns the node for which a plugin is running. The module is nil while it is loaded.
+// node returns the node for which a plugin is running. q.m is nil while the plugin is being
+// loaded.
 func (q *question) node(server plugin.Server) ([]byte, error) {
 	class, method := q.rest.string(), q.rest.int()
 	if err := q.rest.end(); err != nil {
@@ -24,8 +25,8 @@ func (q *question) node(server plugin.Server) ([]byte, error) {
 	return appendString(appendString(appendString(nil, node.ID), string(node.Role)), node.Version), nil
 }
 
-// role returns the role that called a plugin, or its only role; "" if neither is known. The context
-// is nil without a call, and the number of the method negative for a hook.
+// role returns the role that called a plugin, or its only role; "" if neither is known. ctx is
+// nil outside of calls, and method is negative for a hook.
 func (q *question) role(ctx context.Context, m *module, class string, method int64) role.Role {
 	if m == nil {
 		return ""

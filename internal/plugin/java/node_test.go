@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// nodeJava is a plugin that notes for which node it runs.
+// nodeJava is a plugin that records the node for which it runs.
 const nodeJava = `
 package nodes;
 import im.app.gateway.infra.plugin.extension.UserAuthenticator;
@@ -93,7 +93,7 @@ func (s twoNodes) Node(r role.Role) plugin.Node {
 	return plugin.Node{ID: "node-s", Role: role.Service, Version: "v1"}
 }
 
-// TestNode calls a plugin in both roles of a process: it runs for the node that calls it.
+// TestNode verifies that a plugin sees the node of the role that calls it.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	const gateway, service, only = "GATEWAY node-g", "SERVICE node-s", "SERVICE node-1"

@@ -42,7 +42,8 @@ func (o *objects) called(s *session, id uint64, body []byte) {
 	}
 }
 
-// An owner is a plugin in another language. The host knows it from its first request to its end.
+// An owner is a plugin in another language. The host registers it at its first request, and
+// removes it when it is closed.
 type owner struct {
 	host   *Host
 	name   string
@@ -51,7 +52,7 @@ type owner struct {
 	// blame represents the owner among the suspects of a crash. It is not among the host's plugins,
 	// so that these are not blamed.
 	blame *module
-	// ready signals the goroutine that waits for a response that there may be a call.
+	// ready signals the goroutine that waits for a response that a call may be queued.
 	ready chan struct{}
 
 	mu      sync.Mutex
@@ -74,7 +75,7 @@ func (h *Host) Own(name string, called func()) remote.Owner {
 // maxWaiting bounds the queued calls of an owner.
 const maxWaiting = 10_000
 
-// join registers the owner, so that the JVM is kept, and returns the JVM.
+// join registers the owner, so that the JVM is kept, and returns the session and its number.
 func (o *owner) join(ctx context.Context) (*session, uint64, error) {
 	o.mu.Lock()
 	if err := o.refused(); err != nil {
@@ -107,7 +108,7 @@ func (o *owner) join(ctx context.Context) (*session, uint64, error) {
 	return s, o.serial, nil
 }
 
-// refused returns why the owner may not use Java, or nil.
+// refused returns why the owner may not use Java, or nil. The caller must hold o.mu.
 func (o *owner) refused() error {
 	if o.closed {
 		return errClosed
@@ -127,7 +128,7 @@ func (o *owner) Live(serial uint64) bool {
 	return o.serial == serial && o.session != nil && o.session.ctx.Err() == nil
 }
 
-// find returns the JVM for a request.
+// find returns the session for a request, and its number.
 func (o *owner) find(ctx context.Context, serial uint64) (*session, uint64, error) {
 	if serial == 0 {
 		return o.join(ctx)
@@ -143,7 +144,7 @@ func (o *owner) find(ctx context.Context, serial uint64) (*session, uint64, erro
 	return o.session, serial, nil
 }
 
-// Ask makes a request.
+// Ask sends a request and passes the response to read.
 func (o *owner) Ask(ctx context.Context, q remote.Request, read func(uint64, *remote.Reader) error) error {
 	for {
 		s, serial, err := o.find(ctx, q.Session)
@@ -220,12 +221,12 @@ func (o *owner) exchange(ctx context.Context, s *session, ask remote.Request) (a
 		if s.conn.abandon(q, func(a answer) { o.refund(s, ask.Op, a) }) {
 			return answer{}, err
 		}
-		a := <-q.done // It came just now.
+		a := <-q.done // The response has just arrived.
 		return a, a.err
 	}
 }
 
-// refund releases the objects of a response that came too late.
+// refund releases the objects of a late response.
 func (o *owner) refund(s *session, op remote.Op, a answer) {
 	defer a.free()
 	if a.kind != kindResult {
@@ -275,7 +276,8 @@ func (o *owner) enter(id uint64) {
 	o.asking = append(o.asking, id)
 }
 
-// leave ends the waiting for a request. Unserved calls on its thread are refused.
+// leave unregisters a request that is no longer awaited, and refuses unserved calls on its
+// thread.
 func (o *owner) leave(id uint64) {
 	o.mu.Lock()
 	o.asking = slices.DeleteFunc(o.asking, func(other uint64) bool { return other == id })
@@ -311,7 +313,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	}
 	q, err := s.conn.begin(context.Background(), nil, nil)
 	if err != nil {
-		return // The handles are released at the end of the owner.
+		return // Close releases the handles.
 	}
 	b := appendCount(append(appendUint(beginFrame(nil, kindObject, q.id), o.number), byte(remote.Release)), len(handles))
 	for _, h := range handles {
@@ -326,7 +328,7 @@ func (o *owner) Release(serial uint64, handles []uint64) {
 	}
 }
 
-// Close releases everything. If nobody else needs the JVM, it ends.
+// Close releases all objects and removes the owner. A JVM that is no longer needed is stopped.
 func (o *owner) Close(ctx context.Context) {
 	o.mu.Lock()
 	joined, s, queue := o.joined && !o.closed, o.session, o.queue

@@ -22,7 +22,7 @@ import (
 // A process is a JVM that runs plugins.
 type process struct {
 	cmd *exec.Cmd
-	// r and w are the ends of the pipes that this process has.
+	// r and w are the server's ends of the pipes.
 	r, w *os.File
 	log  *slog.Logger
 	dir  string
@@ -47,16 +47,16 @@ type process struct {
 	tail []string
 }
 
-// maxTail is how many of a JVM's last lines are kept to explain its end.
+// maxTail is the number of a JVM's last output lines that are kept to explain its end.
 const maxTail = 12
 
-// mainClass is the program in the host's jar.
+// mainClass is the main class of the host's jar.
 const mainClass = "im.app.plugin.host.Main"
 
-// flags returns flags that measurements showed to be good for a small JVM with many virtual
-// threads: fast start, little memory. The host ends the JVM when it is out of memory: the JVM would
-// also end itself for an oversized array. The JVM runs in dir: flags that end at a comma or a colon
-// have paths relative to it.
+// flags returns the flags that measured best for a small JVM with many virtual threads: fast
+// start, little memory. The program in the JVM handles an OutOfMemoryError: the JVM's own
+// flags would also exit for an oversized array. The JVM runs in dir: values that a comma or a
+// colon terminates have paths relative to it.
 func (h *Host) flags(dir string) []string {
 	list := []string{
 		"-XX:+IgnoreUnrecognizedVMOptions",
@@ -85,14 +85,14 @@ func (h *Host) flags(dir string) []string {
 	return append(list, h.opts.Flags...)
 }
 
-// firstHeap is the initial heap of a JVM, of which firstNew is for new objects. A heap with a low
-// maximum is left to the JVM, which would print a warning.
+// firstHeap is the initial heap of a JVM, of which firstNew is for new objects. They are not
+// set for a heap with a low maximum, because the JVM would print a warning.
 const (
 	firstHeap = 12 << 20
 	firstNew  = 8 << 20
 )
 
-// maxHeap returns the maximum heap with the operator's flags.
+// maxHeap returns the maximum heap in bytes with the operator's flags; 0 means unknown.
 func maxHeap(most int64, flags []string) int64 {
 	for _, flag := range flags {
 		text, ok := strings.CutPrefix(flag, "-Xmx")
@@ -116,20 +116,20 @@ func maxHeap(most int64, flags []string) int64 {
 	return most
 }
 
-// dumps numbers the JVMs, each of which has its own dump file.
+// dumps numbers the heap dump files, one for each JVM.
 var dumps atomic.Int64
 
 // A launch defines how to start a JVM.
 type launch struct {
 	java Runtime
-	// dir is the folder in which it runs, and in which the jar is.
+	// dir is the working folder of the JVM, which contains the jar.
 	dir, jar string
 	// flags are additional flags, nice is the additional niceness.
 	flags []string
 	nice  int
-	// log gets what the JVM writes.
+	// log receives the output of the JVM.
 	log *slog.Logger
-	// unwatched is true if an unresponsive JVM is not ended.
+	// unwatched prevents an unresponsive JVM from being killed.
 	unwatched bool
 }
 
@@ -167,7 +167,7 @@ func (h *Host) startProcess(l launch) (_ *process, err error) {
 	p.cmd.Dir = dir
 	p.cmd.ExtraFiles = []*os.File{theirR, theirW}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	// The server handles the terminal's signals, and ends the JVM in order.
+	// The server handles the terminal's signals, and shuts the JVM down gracefully.
 	p.cmd.SysProcAttr = ownGroup()
 	if h.opts.Debug.Port != 0 {
 		// A JVM paused by a debugger does not notice the closed pipe of a killed server.
@@ -191,7 +191,7 @@ func (h *Host) startProcess(l launch) (_ *process, err error) {
 	return p, nil
 }
 
-// drainTime is how long the output of an ended JVM is read: its child processes may hold it open.
+// drainTime limits reading an ended JVM's output, which child processes may hold open.
 const drainTime = 2 * time.Second
 
 func (p *process) wait() {
@@ -210,7 +210,7 @@ func (p *process) wait() {
 	close(p.done)
 }
 
-// maxLine bounds the lines of a JVM's output; the rest of a longer one is another line.
+// maxLine is the maximum length of a JVM's output line in bytes; longer ones are split.
 const maxLine = 16 << 10
 
 // drain logs the JVM's own output. The output of plugins comes in frames.
@@ -232,7 +232,7 @@ func (p *process) drain(stream string, f *os.File) {
 	}
 }
 
-// explain returns why the JVM ended.
+// explain returns an error that says why the JVM ended.
 func (p *process) explain(err error) error {
 	what := "exit status 0"
 	if err != nil {
@@ -257,8 +257,8 @@ func (p *process) explain(err error) error {
 	return fmt.Errorf("the Java host ended (%s)", what)
 }
 
-// causeIn returns the cause of a JVM's end from its last lines: the first error, or the last line
-// that is no warning.
+// causeIn returns the cause of a JVM's end from its last lines: the first error, or else the
+// last line that is not a warning.
 func causeIn(tail []string) string {
 	const general = "Error occurred during initialization" // The next line says which.
 	cause := ""
@@ -292,7 +292,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// end waits until the JVM ends by itself, and kills it if it does not.
+// end waits until the JVM exits, and kills it if ctx ends first.
 func (p *process) end(ctx context.Context) {
 	select {
 	case <-p.done:

@@ -31,7 +31,8 @@ func removeSocket(pid int) {
 	_ = os.Remove("/tmp/.java_pid" + strconv.Itoa(pid)) // It may have removed it itself.
 }
 
-// yieldMore increases the niceness of all processes of a child's group, including later ones.
+// yieldMore sets the niceness of a child's process group to that of the server plus by, at
+// most 19. Later processes of the group inherit it.
 func yieldMore(pid, by int) error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {

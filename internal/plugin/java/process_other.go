@@ -12,11 +12,11 @@ func dieWithServer(*syscall.SysProcAttr) {}
 // awaitExit does nothing on systems that cannot wait without reaping.
 func awaitExit(int) {}
 
-// killGroup does nothing there: the process id may be reused.
+// killGroup does nothing, because the process id may have been reused.
 func killGroup(int) {}
 
-// removeSocket does nothing there for the same reason.
+// removeSocket does nothing for the same reason.
 func removeSocket(int) {}
 
-// yieldMore does nothing there.
+// yieldMore does nothing.
 func yieldMore(int, int) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCauseIn finds the line that says why a JVM ended.
+// TestCauseIn checks which output line is taken as the cause of a JVM's end.
 func TestCauseIn(t *testing.T) {
 	for _, c := range []struct {
 		tail []string
@@ -27,8 +27,8 @@ func TestCauseIn(t *testing.T) {
 	}
 }
 
-// TestCrashedClasses finds the classes on the stack of the thread that crashed, also if the JVM
-// failed while it wrote the stack.
+// TestCrashedClasses checks the classes found on the stack of the crashed thread, also if the
+// JVM failed while it wrote the stack.
 func TestCrashedClasses(t *testing.T) {
 	const native = "\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)\n" +
 		"V  [libjvm.so+0x123632d]  Unsafe_PutLong+0xad\nj  jdk.internal.misc.Unsafe.putLong(Ljava/lang/Object;JJ)V+0 java.base@25.0.3\nj  acme.Native.call()V+4\n" +
@@ -51,7 +51,7 @@ func TestCrashedClasses(t *testing.T) {
 	}
 }
 
-// TestHeapFlags leaves the beginning of a small heap to the JVM.
+// TestHeapFlags verifies that the initial heap is not set if the maximum is small.
 func TestHeapFlags(t *testing.T) {
 	for _, c := range []struct {
 		most  int64

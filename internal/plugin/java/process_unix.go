@@ -6,11 +6,11 @@ package java
 
 import "syscall"
 
-// A handle is how system calls name an open file.
+// A handle is the operating system's identifier of an open file.
 type handle = int
 
-// ownGroup puts a process into a process group of its own.
+// ownGroup returns the attributes that start a process in a new process group.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// Unsupported is why this system cannot run the host, if it cannot.
+// Unsupported is the reason why this system cannot run the host; empty if it can.
 const Unsupported = ""

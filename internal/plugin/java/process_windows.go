@@ -4,14 +4,14 @@ package java
 
 import "syscall"
 
-// A handle is how system calls name an open file.
+// A handle is the operating system's identifier of an open file.
 type handle = syscall.Handle
 
-// ownGroup puts a process into a process group of its own.
+// ownGroup returns the attributes that start a process in a new process group.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Unsupported is why this system cannot run the host: processes cannot inherit pipes there except
-// their standard streams.
+// Unsupported is the reason why this system cannot run the host: on Windows, processes inherit
+// no pipes except their standard streams.
 const Unsupported = "Java plugins do not run on Windows"

@@ -28,7 +28,7 @@ func (s *recordingSettings) equal(other *recordingSettings) bool {
 	return s.template == other.template && maps.Equal(s.events, other.events)
 }
 
-// What is asked of the JVM.
+// Operations of frames of kindRecord.
 const (
 	recordStop byte = iota
 	recordStart
@@ -38,13 +38,14 @@ const (
 // recordTime bounds one request; the first recording of a JVM takes a moment.
 const recordTime = 30 * time.Second
 
-// Record makes the JVM record, with a template and overriding event settings. Without a JVM it does
-// nothing: the recorder repeats the call periodically, so that a JVM started later records, too.
+// Record starts a recording in each JVM, with a template and overriding event settings.
+// Without a JVM it does nothing: the recorder repeats the call periodically, so that a JVM
+// started later records, too.
 func (h *Host) Record(ctx context.Context, template string, events map[string]string) error {
 	return h.record(ctx, &recordingSettings{template, maps.Clone(events)})
 }
 
-// StopRecording ends the recording. Events that were not taken are lost.
+// StopRecording stops the recordings. Events that were not taken are lost.
 func (h *Host) StopRecording(ctx context.Context) error { return h.record(ctx, nil) }
 
 func (h *Host) record(ctx context.Context, want *recordingSettings) error {
@@ -57,7 +58,8 @@ func (h *Host) record(ctx context.Context, want *recordingSettings) error {
 	return errors.Join(errs...)
 }
 
-// recordAs makes one JVM record. recordMu is held.
+// recordAs applies recording settings to a JVM; nil stops the recording. The caller must hold
+// recordMu.
 func (s *session) recordAs(ctx context.Context, want *recordingSettings) error {
 	if want.equal(s.recording) {
 		return nil
@@ -76,14 +78,15 @@ func (s *session) recordAs(ctx context.Context, want *recordingSettings) error {
 	if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, errUnsent) {
 		err = fmt.Errorf("let the Java host record: %w", err)
 	} else if err != nil {
-		return nil // Its successor is told.
+		return nil // The next JVM receives the settings.
 	}
-	// A JVM that cannot record is not asked again for the same.
+	// Do not retry settings with which a JVM cannot record.
 	s.recording = want
 	return err
 }
 
-// TakeRecording passes on the JVM's events since the last time. A missing or dying JVM has none.
+// TakeRecording passes the JVMs' events since the last call to Options.Chunks. A missing or
+// dying JVM has none.
 func (h *Host) TakeRecording(ctx context.Context) error {
 	h.recordMu.Lock()
 	defer h.recordMu.Unlock()
@@ -94,7 +97,7 @@ func (h *Host) TakeRecording(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// takeLast takes the events of a JVM that is about to end.
+// takeLast takes the events of a JVM that is about to be stopped.
 func (h *Host) takeLast(ctx context.Context, s *session) {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
@@ -123,7 +126,7 @@ func (h *Host) take(ctx context.Context, s *session) error {
 	return nil
 }
 
-// running returns the sessions.
+// running returns the current sessions of the slots.
 func (h *Host) running() (list []*session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

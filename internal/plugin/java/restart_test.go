@@ -17,8 +17,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// manage starts the plugin for faults with a manager that quarantines extensions after one failure,
-// and lets calls take as long as limit.
+// manage starts the plugin for faults with a manager that quarantines extensions after one
+// failure. limit is the time limit of calls.
 func (w *world) manage(id string, limit time.Duration) (m *plugin.Manager, p *plugin.Plugin) {
 	w.t.Helper()
 	settings := config.Default().Plugin
@@ -50,8 +50,8 @@ func ask(ctx context.Context, m *plugin.Manager, what string) error {
 	return err
 }
 
-// TestWaitingForAJVMIsNoFailure proves that calls which wait too long for the next JVM quarantine
-// nothing.
+// TestWaitingForAJVMIsNoFailure verifies that calls that time out while they wait for the next
+// JVM do not quarantine their extension.
 func TestWaitingForAJVMIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -75,8 +75,8 @@ func TestWaitingForAJVMIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestFrozenJVMIsNoFailure proves that calls which a JVM does not answer that answers nothing
-// quarantine nothing.
+// TestFrozenJVMIsNoFailure verifies that failed calls of an unresponsive JVM do not quarantine
+// their extension.
 func TestFrozenJVMIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -98,8 +98,8 @@ func TestFrozenJVMIsNoFailure(t *testing.T) {
 	}
 }
 
-// BenchmarkRecovery measures the time from the death of a JVM to the first call that one of its
-// plugins answers, with and without a spare JVM.
+// BenchmarkRecovery measures the time from the death of a JVM to the first successful call of
+// its plugin, with and without a spare JVM.
 func BenchmarkRecovery(b *testing.B) {
 	for name, spare := range map[string]bool{"spare": true, "none": false} {
 		b.Run(name, func(b *testing.B) {

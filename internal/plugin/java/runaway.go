@@ -15,7 +15,7 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// A runaway is abandoned work in a JVM that does not end. Java can only end it by ending the JVM.
+// A runaway is abandoned work that does not end, and that only the end of its JVM stops.
 type runaway struct {
 	// module is the module with the work; nil if the plugin with the id was unloaded.
 	module *module
@@ -31,15 +31,15 @@ func (r runaway) plugin() string {
 }
 
 const (
-	// movesWindow is the period in which a slot moves its plugins at most maxMoves times, and after
-	// which a plugin's runaway work is forgotten; on the maxRunaways-th time within it the plugin
-	// is taken out of service.
+	// movesWindow is the period in which a slot moves its plugins at most maxMoves times, and in
+	// which a plugin's runaway work is counted; at maxRunaways the plugin is taken out of
+	// service.
 	movesWindow = 10 * time.Minute
 	maxMoves    = 3
 	maxRunaways = 3
 )
 
-// recent drops the times that are out of the window.
+// recent removes the times older than movesWindow.
 func recent(list []time.Time, now time.Time) []time.Time {
 	return slices.DeleteFunc(list, func(t time.Time) bool { return now.Sub(t) > movesWindow })
 }
@@ -67,9 +67,9 @@ func (s *session) ending(found []runaway) {
 	})
 }
 
-// rid removes runaway work. A plugin that is alone in its JVM gets a new one. Otherwise the others
-// move to a fresh JVM before the old one is ended, and the culprit gets its own, if allowed. A
-// repeated culprit is taken out of service, and the number of moves is limited.
+// rid removes runaway work. The JVM of a single plugin is restarted. Otherwise the other
+// plugins move to a fresh JVM before the old one is stopped, and the culprit gets its own, if
+// allowed. A repeated culprit is taken out of service, and the number of moves is limited.
 func (l *slot) rid(s *session, found []runaway) {
 	h := l.host
 	now := time.Now()
@@ -109,7 +109,7 @@ func (l *slot) rid(s *session, found []runaway) {
 	case alone:
 		at := slices.IndexFunc(found, func(r runaway) bool { return r.module != nil })
 		s.culprit.CompareAndSwap(nil, &culprit{found[at].module, found[at].how})
-		_ = s.cmd.Process.Kill() // It may be ending by itself.
+		_ = s.cmd.Process.Kill() // It may have exited already.
 	case move:
 		if err := l.replace(s); err != nil {
 			h.opts.Log.Error("there is no fresh JVM that plugins could move to; the old one is ended", slog.Any("error", err))
@@ -118,7 +118,8 @@ func (l *slot) rid(s *session, found []runaway) {
 	}
 }
 
-// expel gives a module its own slot and starts its JVM. why is for the log. The host is locked.
+// expel moves a module to its own slot and starts its JVM. why is for the log. The caller must
+// hold l.host.mu.
 func (l *slot) expel(m *module, why string) {
 	to := l.host.add()
 	l.modules = slices.DeleteFunc(slices.Clone(l.modules), func(other *module) bool { return other == m })
@@ -178,7 +179,7 @@ func (l *slot) isSingle(s *session) bool {
 	return l.current == s && len(l.modules) == 1
 }
 
-// replace starts a fresh JVM, moves the modules of the slot to it, and ends the old one.
+// replace starts a fresh JVM, moves the modules of the slot to it, and stops the old one.
 func (l *slot) replace(old *session) error {
 	h := l.host
 	fresh, err := l.renew()
@@ -189,7 +190,7 @@ func (l *slot) replace(old *session) error {
 	if h.closed || l.current != old || fresh.gone {
 		h.mu.Unlock()
 		fresh.stop(context.WithoutCancel(h.ctx))
-		return nil // The old one died or is not needed; whoever noticed handles the rest.
+		return nil // The old JVM died or is no longer needed, which is handled elsewhere.
 	}
 	l.current = fresh
 	h.mu.Unlock()
@@ -216,7 +217,7 @@ func (l *slot) replace(old *session) error {
 	return nil
 }
 
-// staying returns the slot's modules in a session that were not asked to move.
+// staying returns the slot's modules that are bound to a session and not in moved.
 func (l *slot) staying(s *session, moved map[*module]bool) []*module {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
@@ -226,8 +227,8 @@ func (l *slot) staying(s *session, moved map[*module]bool) []*module {
 	})
 }
 
-// awaitLoads waits while plugins are being loaded into a session, up to a limit, and reports
-// whether it did.
+// awaitLoads waits while plugins are being loaded into a session, up to endTime. It returns
+// false if none was, or not all were loaded in time.
 func (s *session) awaitLoads(ctx context.Context) bool {
 	if s.loads.Load() == 0 {
 		return false
@@ -320,17 +321,17 @@ func (x *extension) end(h *Host, b *binding) {
 	}
 }
 
-// isUp reports whether hooks have started the extension and not stopped it.
+// isUp reports whether the extension is started or paused.
 func (x *extension) isUp() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.state == plugin.Started || x.state == plugin.Paused
 }
 
-// idleTime is how long the calls of a moving plugin may take to end in its former JVM.
+// idleTime is the time limit for the calls of a moved plugin to end in its former JVM.
 const idleTime = 30 * time.Second
 
-// awaitIdle waits, up to a limit, until no request for a module is pending.
+// awaitIdle waits, up to idleTime, until no request for a module is pending.
 func (c *conn) awaitIdle(ctx context.Context, m *module) {
 	ctx, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()

@@ -22,7 +22,7 @@ func gone(pid int) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// spinOn lets a call of a plugin go on for ever, and gives it up.
+// spinOn starts a call that never ends, and cancels it.
 func (w *world) spinOn(m plugin.Module) {
 	w.t.Helper()
 	id := m.Descriptor().ID
@@ -41,9 +41,9 @@ func (w *world) spinOn(m plugin.Module) {
 	}
 }
 
-// TestRunawayCall gets rid of calls that go on after their time: other plugins move to a fresh JVM
-// without a call lost, the culprit gets a JVM of its own, and is taken out of service when it goes
-// on.
+// TestRunawayCall verifies the handling of calls that continue after they were cancelled:
+// other plugins move to a fresh JVM without a failed call, the culprit gets its own JVM, and
+// is taken out of service after repetitions.
 func TestRunawayCall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
@@ -88,7 +88,8 @@ func TestRunawayCall(t *testing.T) {
 	}
 }
 
-// TestRunawayShared moves plugins, the culprit too, where they have to share a JVM.
+// TestRunawayShared verifies that all plugins, including the culprit, move to a fresh JVM if
+// they must share it.
 func TestRunawayShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Shared, 50*time.Millisecond })
@@ -104,8 +105,8 @@ func TestRunawayShared(t *testing.T) {
 	}
 }
 
-// TestRemnants gets rid of threads that go on after their plugin was unloaded, and of plugins that
-// go on to be loaded.
+// TestRemnants verifies the handling of threads that continue after their plugin was unloaded,
+// and of loads that continue after they were cancelled.
 func TestRemnants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation, o.Runaway = java.Auto, 50*time.Millisecond })
@@ -141,7 +142,7 @@ func TestRemnants(t *testing.T) {
 			_, err := w.Load(ctx, plugin.Source{Name: "endless.jar", Data: endless})
 			done <- err
 		}()
-		// What comes before, such as reading the jar, ends when nobody waits for it.
+		// Earlier steps, such as reading the jar, end when they are cancelled.
 		waitFor(t, "the load", func() bool { return w.log.has("it begins without end") })
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
@@ -156,7 +157,7 @@ func TestRemnants(t *testing.T) {
 	}
 }
 
-// TestUsage counts what plugins use that share a JVM.
+// TestUsage checks the measured usage of plugins that share a JVM.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Isolation = java.Auto })
@@ -173,8 +174,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestMemoryIsKnownApart gives a plugin a JVM of its own when one holds more than a plugin may, so
-// that it is known which one holds it.
+// TestMemoryIsKnownApart verifies that plugins are separated when their shared JVM holds more
+// than one plugin may, so that the memory of each is known.
 func TestMemoryIsKnownApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
@@ -188,13 +189,12 @@ func TestMemoryIsKnownApart(t *testing.T) {
 		if _, err := w.Measure(t.Context(), true); err == nil && large.Memory() > 20<<20 {
 			return small.Memory() > 0 && small.Memory() < 20<<20
 		}
-		w.says(large, "hold-heap", "hold-heap") // What it held before it moved is gone.
+		w.says(large, "hold-heap", "hold-heap") // The move released what it held before.
 		return false
 	})
 }
 
-// TestGarbageIsNotHeld does not count garbage when it is asked whether a plugin holds more than it
-// may.
+// TestGarbageIsNotHeld verifies that garbage does not count towards a plugin's memory limit.
 func TestGarbageIsNotHeld(t *testing.T) {
 	t.Parallel()
 	const limit = 20 << 20

@@ -12,13 +12,13 @@ import (
 	"example.org/app/internal/plugin"
 )
 
-// hookSchedule is the protocol number of a schedule's run.
+// hookSchedule is the protocol number for running a schedule.
 const hookSchedule = 5
 
-// Schedules are the schedules of the extension.
+// Schedules returns the schedules of the extension.
 func (x *extension) Schedules() []*plugin.Schedule { return x.schedules.List() }
 
-// schedule takes a schedule that a plugin wants.
+// schedule adds a schedule at a plugin's request, and returns its name.
 func (q *question) schedule() ([]byte, error) {
 	s, r := q.session, q.rest
 	class, name, when, leaderOnly := r.string(), r.string(), r.string(), r.bool()
@@ -48,7 +48,7 @@ func (q *question) schedule() ([]byte, error) {
 	return appendString(nil, n.Name), nil
 }
 
-// unschedule ends a schedule.
+// unschedule removes a schedule at a plugin's request.
 func (q *question) unschedule() ([]byte, error) {
 	class, name := q.rest.string(), q.rest.string()
 	if err := q.rest.end(); err != nil {
@@ -83,7 +83,7 @@ func (x *extension) unschedule(which func(n *plugin.Schedule, in *session) bool)
 	return ended
 }
 
-// runSchedule runs the function of a schedule where the extension is.
+// runSchedule runs the function of a schedule in the extension's current JVM.
 func (x *extension) runSchedule(ctx context.Context, args []any) error {
 	name, slot := args[0].(string), args[1].(time.Time)
 	a, err := x.hookCall(ctx, hookSchedule, nil, func(body []byte) []byte { return appendInt(appendString(body, name), slot.UnixMilli()) })

@@ -26,14 +26,14 @@ type session struct {
 	slot atomic.Pointer[slot]
 	*process
 	conn *conn
-	// java is what the JVM says of itself.
+	// java is the version and the vendor of the JVM.
 	java string
-	// ctx ends with the session; helpers are its goroutines.
+	// ctx ends with the connection; helpers are the goroutines of the session.
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	helpers sync.WaitGroup
 	asks    atomic.Int64
-	// loads is how many plugins are being loaded for the first time.
+	// loads is the number of plugins that are being loaded for the first time.
 	loads atomic.Int64
 	lines chan line
 	// lost counts lines that were dropped because the log was too slow.
@@ -41,18 +41,19 @@ type session struct {
 	// probed is when the pending state request was sent, in nanoseconds since 1970; 0 if there is
 	// none.
 	probed atomic.Int64
-	// level is the log level sent to the JVM, if any.
+	// level is the log level last sent to the JVM; told is true once one was sent. levelMu guards
+	// both.
 	levelMu sync.Mutex
 	level   int
 	told    bool
-	// silenced is true if the server ended the JVM because it did not respond.
+	// silenced is true if the server killed the JVM because it did not respond.
 	silenced atomic.Bool
 	// stopping is true if the server ends the session; exit is the plugin that called System.exit.
 	stopping atomic.Bool
 	exit     atomic.Pointer[exit]
 	// culprit is the plugin known to have ended the JVM in another way.
 	culprit atomic.Pointer[culprit]
-	// over is closed when everything has ended; why is set then.
+	// over is closed when the session has ended; why is set then.
 	over chan struct{}
 	why  error
 	// blamed are the modules with pending requests at its end; gone, which the host guards, is true
@@ -92,9 +93,9 @@ type culprit struct {
 }
 
 var (
-	// errEnded is in the chain of errors of calls that were pending when the JVM ended.
+	// errEnded is wrapped by the errors of calls that were pending when the JVM ended.
 	errEnded error = &lostError{"the call was lost"}
-	// errAway is in the chain of errors of calls that waited too long for the next JVM.
+	// errAway is wrapped by the errors of calls for which no new JVM became available.
 	errAway error = &lostError{"wait for the Java host"}
 )
 
@@ -102,7 +103,7 @@ type lostError struct{ text string }
 
 func (e *lostError) Error() string { return e.text }
 
-// Is implements what errors.Is asks for.
+// Is makes the errors match plugin.ErrInterrupted.
 func (e *lostError) Is(target error) bool { return target == plugin.ErrInterrupted }
 
 // openSession starts a JVM, for a slot or nil, and performs the handshake.
@@ -132,14 +133,14 @@ func (h *Host) openSession(ctx context.Context, l *slot, how launch) (_ *session
 		s.kill()
 		<-s.over
 		if errors.Is(err, errEnded) || errors.Is(err, errUnsent) {
-			err = s.why // It explains why the JVM did not start.
+			err = s.why // It says why the JVM did not start.
 		}
 		return nil, err
 	}
 	return s, nil
 }
 
-// run reads until the JVM ends, and then ends everything else.
+// run reads frames until the JVM ends, and then ends the session.
 func (s *session) run() {
 	err := s.conn.run()
 	s.cancel(err)
@@ -160,7 +161,7 @@ func (s *session) run() {
 		s.culprit.CompareAndSwap(nil, &culprit{m, "a crash in its code"})
 	}
 	if number, holds, ok := s.largestHolder(); ok {
-		// The plugin that filled the memory is not always the first that needs more.
+		// The plugin that filled the memory is not always the first whose allocation fails.
 		s.culprit.Store(&culprit{s.module(number), "an OutOfMemoryError"})
 		s.why = fmt.Errorf("%w, as one plugin holds %s of its memory", s.why, holds)
 	}
@@ -177,7 +178,7 @@ func (s *session) run() {
 	close(s.over)
 }
 
-// endTime is how long a JVM may take to end.
+// endTime is the time limit for a JVM to exit.
 const endTime = 5 * time.Second
 
 // greet performs the handshake.
@@ -214,7 +215,7 @@ func (s *session) greet(ctx context.Context) error {
 	return nil
 }
 
-// startTime is how long a JVM may take for the handshake.
+// startTime is the time limit of the handshake.
 const startTime = time.Minute
 
 // request sends a request, whose body write appends, and waits for the response. An error response
@@ -230,7 +231,7 @@ type handling struct {
 	output plugin.EndpointOutput
 	// late receives a response that must not be lost: see awaitLate.
 	late func(wait func() answer)
-	// givenUp is called when the context has ended, before the JVM is told and interrupts the
+	// givenUp is called when the context has ended, before the JVM is notified and interrupts the
 	// thread.
 	givenUp func()
 }
@@ -295,7 +296,7 @@ func readError(body []byte) error {
 	return x
 }
 
-// module finds a module of the session.
+// module returns the module with a number; nil if there is none.
 func (s *session) module(number uint64) *module {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +333,7 @@ func (s *session) noteRemnant(number uint64, id string) {
 	}
 }
 
-// handle handles a frame that is no response.
+// handle handles a frame that is not a response.
 func (s *session) handle(k kind, id uint64, body []byte) {
 	r := &in{b: body}
 	switch k {
@@ -392,7 +393,7 @@ func (c *conn) suspects() []*module {
 	return slices.Collect(maps.Keys(found))
 }
 
-// stop ends the JVM in order.
+// stop shuts the JVM down gracefully, and kills it after endTime.
 func (s *session) stop(ctx context.Context) {
 	s.host.takeLast(ctx, s)
 	s.stopping.Store(true)
@@ -418,7 +419,7 @@ func (s *session) dump(ctx context.Context, why string, attrs ...any) {
 	s.log.Warn("threads of the Java host", append(attrs, slog.String("because", why), slog.String("threads", r.string()))...)
 }
 
-// asked handles a plugin's request in a goroutine of its own.
+// asked handles a plugin's request in a new goroutine.
 func (s *session) asked(id uint64, body []byte) {
 	if s.asks.Add(1) > int64(s.host.opts.MaxPending) {
 		s.asks.Add(-1)
@@ -438,7 +439,7 @@ func (s *session) asked(id uint64, body []byte) {
 	})
 }
 
-// reply sends an answer.
+// reply sends a response.
 func (s *session) reply(id uint64, body []byte, err error) {
 	var b []byte
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/plugin/java/javatest"
 )
 
-// shapes loads the plugin that does what only Java has.
+// shapes loads the plugin that uses features specific to Java.
 func shapes(t testing.TB, change func(*java.Options)) (uses, later plugin.Extension) {
 	t.Helper()
 	w := newWorld(t, change)
@@ -26,8 +26,8 @@ func shapes(t testing.TB, change func(*java.Options)) (uses, later plugin.Extens
 	return m.Extensions()[0], m.Extensions()[1]
 }
 
-// TestShapes proves what the language has besides what the suite tests: properties with defaults,
-// bytes and objects in the storage, and methods that answer later.
+// TestShapes checks the features specific to Java: properties with defaults, bytes and objects
+// in the storage, and asynchronous methods.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	uses, later := shapes(t, nil)
@@ -74,7 +74,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// askShapes lets the plugin do something, and returns what it answers.
+// askShapes calls the plugin and returns its response.
 func askShapes(t testing.TB, x plugin.Extension, what string, number int64) string {
 	t.Helper()
 	var out *plugin.ClientRequest
@@ -84,7 +84,7 @@ func askShapes(t testing.TB, x plugin.Extension, what string, number int64) stri
 	return out.ClientIP
 }
 
-// leveled makes a host log with a level that can change.
+// leveled returns a log and an option that makes a host log to it at a variable level.
 func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
 	log := &journal{}
 	return log, func(o *java.Options) {
@@ -92,8 +92,8 @@ func leveled(level slog.Leveler) (*journal, func(*java.Options)) {
 	}
 }
 
-// TestDataFolder proves that a plugin has a folder that stays when its files are there and the
-// plugin comes back.
+// TestDataFolder verifies that a plugin's data folder and its files persist when the plugin is
+// reloaded.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "not", "yet")
@@ -112,8 +112,8 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
-// TestLogLevel proves that plugins know which lines the server logs, also when that changes, and
-// make no others.
+// TestLogLevel verifies that plugins follow changes of the server's log level, and build no
+// messages that are not logged.
 func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	var level slog.LevelVar
@@ -129,7 +129,7 @@ func TestLogLevel(t *testing.T) {
 	waitFor(t, "the plugin to know the level", func() bool { return askShapes(t, uses, "debug", 0) == "false false 0" })
 }
 
-// BenchmarkDisabledLine writes lines that the server does not log.
+// BenchmarkDisabledLine measures log lines below the server's level.
 func BenchmarkDisabledLine(b *testing.B) {
 	_, change := leveled(slog.LevelInfo)
 	uses, _ := shapes(b, change)

@@ -17,13 +17,14 @@ import (
 // A slot has one JVM at a time: it starts one for its plugins, and restarts it when it dies.
 type slot struct {
 	host *Host
-	// own is true if it is for one plugin, or for a few suspects; the host has one shared slot.
+	// own is true if the slot is for one plugin, or for a few suspects; the host has one shared
+	// slot.
 	own bool
 
 	// gate lets only one JVM start or end at a time.
 	gate sync.Mutex
 
-	// The mutex of the host guards these.
+	// The mutex of the host guards the following fields.
 	modules []*module
 	loading int
 	current *session
@@ -37,13 +38,13 @@ type slot struct {
 	moves  []time.Time
 }
 
-// An attempt is the start of a JVM, with the plugins that were there, including retries.
+// An attempt is the start of a JVM for the plugins of a slot, including retries.
 type attempt struct {
 	done chan struct{}
 	err  error
 }
 
-// errDown means that the JVM is down and no restart is in progress.
+// errDown reports that the JVM is down and no restart is in progress.
 var errDown = errors.New("the Java host is down")
 
 // session returns the session, waiting for one that is starting. If there is none and start is
@@ -83,7 +84,7 @@ func (l *slot) session(ctx context.Context, start bool) (*session, error) {
 	}
 }
 
-// begin begins an attempt after a delay. The host is locked.
+// begin starts an attempt after a delay. The caller must hold l.host.mu.
 func (l *slot) begin(delay time.Duration) {
 	a := &attempt{done: make(chan struct{})}
 	l.attempt = a
@@ -94,7 +95,8 @@ func (l *slot) begin(delay time.Duration) {
 	})
 }
 
-// adopt adds a newly loaded module. If its JVM has died meanwhile, nothing else restores it.
+// adopt adds a newly loaded module. If its JVM has died meanwhile, adopt initiates its
+// restoration, because nothing else does.
 func (l *slot) adopt(m *module) {
 	l.host.mu.Lock()
 	defer l.host.mu.Unlock()
@@ -142,8 +144,8 @@ func (l *slot) bring(delay time.Duration) error {
 	}
 }
 
-// pause waits before a JVM is started after crashes. A ready spare is used at once: the next one
-// takes a while.
+// pause waits before a JVM is started after crashes. It does not wait if a spare is ready: the
+// next one takes a while.
 func (l *slot) pause(delay time.Duration) error {
 	if delay == 0 || l.host.spare.isReady() {
 		return l.host.ctx.Err()
@@ -181,7 +183,7 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 			}
 			l.host.work.Go(func() { m.comeBack(s) })
 		}
-		l.host.work.Go(func() { // Sequentially, so that the next crash says more.
+		l.host.work.Go(func() { // Sequentially, so that the next crash has fewer suspects.
 			for _, m := range suspects {
 				m.comeBack(s)
 			}
@@ -204,7 +206,7 @@ func (l *slot) publish(s *session) (left bool, delay time.Duration, err error) {
 	return again, delay, s.why
 }
 
-// isAway reports whether plugins wait for the slot's JVM. The host is locked.
+// isAway reports whether plugins wait for the slot's JVM. The caller must hold l.host.mu.
 func (l *slot) isAway() bool {
 	if l.current == nil {
 		return l.attempt != nil && len(l.returning()) > 0
@@ -228,15 +230,16 @@ func (l *slot) letOthersFirst() {
 	}
 }
 
-// courtesy is how long suspects wait at most, and lookInterval the polling interval.
+// courtesy is the maximum wait of suspects, and lookInterval the polling interval.
 const courtesy, lookInterval = 2 * time.Second, 10 * time.Millisecond
 
-// returning returns the modules to be restored in the next JVM.
+// returning returns the modules to be restored in the next JVM. The caller must hold
+// l.host.mu.
 func (l *slot) returning() []*module {
 	return slices.DeleteFunc(slices.Clone(l.modules), func(m *module) bool { return m.benched.Load() != nil })
 }
 
-// renew returns a JVM without plugins for the slot: the spare one, or one that it starts.
+// renew returns a JVM without plugins for the slot: the spare or a new one.
 func (l *slot) renew() (*session, error) {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -253,7 +256,7 @@ func (h *Host) open(l *slot) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Java may have been installed meanwhile, so search it each time.
+	// Java may have been installed meanwhile, so search for it each time.
 	java, err := Find(h.ctx, h.opts.Home)
 	if err != nil {
 		return nil, err
@@ -295,15 +298,15 @@ func (h *Host) open(l *slot) (*session, error) {
 	return s, nil
 }
 
-// needed reports whether there are plugins, also in other languages, or a JVM is starting. The host
-// is locked.
+// needed reports whether the slot has plugins, serves those in other languages, or is starting
+// a JVM. The caller must hold l.host.mu.
 func (l *slot) needed() bool {
 	return l.loading+len(l.modules) > 0 || l.attempt != nil || !l.own && !l.host.closed && l.host.objects.used()
 }
 
-// rest ends the JVM if no plugin needs it.
+// rest stops the JVM if it is not needed.
 func (l *slot) rest(ctx context.Context) {
-	// One that is starting may take long; its starter calls this afterwards.
+	// Do not wait for a JVM that is starting, which may take long; its starter calls rest.
 	l.host.mu.Lock()
 	needed := l.needed()
 	l.host.mu.Unlock()

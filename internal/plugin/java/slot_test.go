@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestBackOffWithSpare proves that a slot does not wait for a JVM that is ready, and that the end
-// of the host ends a wait.
+// TestBackOffWithSpare verifies that a slot does not back off if a spare is ready, and that
+// closing the host ends the wait.
 func TestBackOffWithSpare(t *testing.T) {
 	h, err := New(Options{})
 	if err != nil {

@@ -17,7 +17,7 @@ type spare struct {
 	host *Host
 	// session is the running JVM. Its slot is nil.
 	session *session
-	// coming is true while one is scheduled or starting.
+	// coming is true while a spare is scheduled or starting.
 	coming bool
 	// starting is closed when the starting JVM is up, or failed; nil if none is. awaited is true if
 	// a slot waits for it.
@@ -30,7 +30,8 @@ type spare struct {
 // maxSpareDelay is the maximum pause before a spare is started after failures.
 const maxSpareDelay = 5 * time.Minute
 
-// want schedules the start of a spare JVM, unless there is one. The host is locked.
+// want schedules the start of a spare JVM, unless one exists or is scheduled. The caller must
+// hold the host's mutex.
 func (p *spare) want() {
 	h := p.host
 	if !h.opts.Spare || h.closed || p.coming || p.session != nil {
@@ -40,7 +41,7 @@ func (p *spare) want() {
 	h.work.Go(p.bring)
 }
 
-// bring starts a spare JVM, with back-off until it succeeds or no plugin is left.
+// bring starts a spare JVM. It retries with back-off until it succeeds or no plugin is left.
 func (p *spare) bring() {
 	h := p.host
 	for {
@@ -136,7 +137,7 @@ func (p *spare) isReady() bool {
 	return p.session != nil
 }
 
-// end ends the spare JVM if no plugin is left, or the host is closed.
+// end stops the spare JVM if no plugin is left, or the host is closed.
 func (p *spare) end(ctx context.Context) {
 	h := p.host
 	h.mu.Lock()
@@ -150,7 +151,8 @@ func (p *spare) end(ctx context.Context) {
 	s.stop(context.WithoutCancel(ctx))
 }
 
-// lost reports whether a dead session was the spare, and replaces it. The host is locked.
+// lost reports whether a dead session was the spare, and replaces it. The caller must hold the
+// host's mutex.
 func (p *spare) lost(s *session) bool {
 	h := p.host
 	if p.session == s {

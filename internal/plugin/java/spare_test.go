@@ -20,7 +20,7 @@ import (
 	"example.org/app/internal/plugin/java"
 )
 
-// spare waits for a spare JVM other than one and returns its process.
+// spare waits for a spare JVM with another process id than other, and returns it.
 func (w *world) spare(other int) (pid int) {
 	w.t.Helper()
 	waitFor(w.t, "a spare JVM", func() bool {
@@ -30,7 +30,7 @@ func (w *world) spare(other int) (pid int) {
 	return pid
 }
 
-// niceness reads the niceness of the threads of a process.
+// niceness returns the niceness of each thread of a process.
 func niceness(t *testing.T, pid int) (list []int) {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
@@ -52,8 +52,8 @@ func niceness(t *testing.T, pid int) (list []int) {
 	return list
 }
 
-// TestSpare lets plugins go on in the spare JVM when theirs is killed, or when they leave it, and
-// replaces a spare that dies.
+// TestSpare verifies that plugins continue in the spare JVM when theirs is killed or has
+// runaway work, and that a spare that dies is replaced.
 func TestSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {
@@ -116,8 +116,8 @@ func TestSpare(t *testing.T) {
 	})
 }
 
-// TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times as
-// long as the test waits.
+// TestCloseWithSpare closes a host while its spare JVM starts, which takes at least ten times
+// as long as the test sleeps.
 func TestCloseWithSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
@@ -131,8 +131,8 @@ func TestCloseWithSpare(t *testing.T) {
 	}
 }
 
-// TestFrozenSpare replaces a spare JVM that does not answer, both when nobody needs it and when
-// somebody does.
+// TestFrozenSpare verifies that an unresponsive spare JVM is replaced, whether it is idle or
+// needed.
 func TestFrozenSpare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Spare, o.SpareDelay = true, time.Millisecond })
@@ -155,8 +155,8 @@ func TestFrozenSpare(t *testing.T) {
 	waitFor(t, "the end of the spare JVM that does not answer", func() bool { return gone(second) })
 }
 
-// TestSpareIsForTheInnocent gives the spare JVM to the plugins that are not suspected when theirs
-// dies.
+// TestSpareIsForTheInnocent verifies that plugins that are not suspected of a crash get the
+// spare JVM.
 func TestSpareIsForTheInnocent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) {

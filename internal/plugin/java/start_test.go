@@ -14,7 +14,8 @@ import (
 	"example.org/app/internal/plugin/java"
 )
 
-// TestJVMThatDoesNotStart names the cause, also if the JVM writes warnings.
+// TestJVMThatDoesNotStart verifies that the error states the cause, also if the JVM writes
+// warnings.
 func TestJVMThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
@@ -43,8 +44,7 @@ func TestJVMThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestSpecialFolders starts JVMs whose folder has a path with characters that mean something in
-// their flags.
+// TestSpecialFolders starts JVMs in folders with characters that are special in JVM flags.
 func TestSpecialFolders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a,b", "a b", "a'b", `a"b`, "a=b", "a:b", "a%pb", "ä"} {
@@ -60,7 +60,7 @@ func TestSpecialFolders(t *testing.T) {
 	}
 }
 
-// TestSmallHeap starts a JVM whose heap is smaller than what others begin with.
+// TestSmallHeap starts a JVM whose maximum heap is smaller than the default initial heap.
 func TestSmallHeap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *java.Options) { o.Flags = []string{"-Xmx10m"} })

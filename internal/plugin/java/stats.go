@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Stats is the state of the JVMs. All fields are zero while there is none, except Restarts and
-// those of the spare.
+// Stats is the state of the JVMs. Without a JVM all fields are zero, except Restarts and those
+// of the spare.
 type Stats struct {
 	Up  bool
 	PID int
@@ -35,17 +35,17 @@ type Stats struct {
 	// Handles and Functions count the references from plugins in other languages to Java, and from
 	// Java to them.
 	Handles, Functions int64
-	// Restarts is how often a JVM died.
+	// Restarts is the number of JVMs that died.
 	Restarts int64
 	// Java is the version.
 	Java string
 }
 
 const (
-	// statsTime is how often the JVM is asked for its state.
+	// statsTime is the interval between state requests.
 	statsTime = 2 * time.Second
-	// silentTime is the time without response after which a JVM is ended. Together with statsTime
-	// it is 10 seconds.
+	// silentTime is the time without response after which a JVM is killed. Together with
+	// statsTime it is 10 seconds.
 	silentTime = 8 * time.Second
 	// doubtTime is the time without response after which slow calls are not blamed on their
 	// plugins.
@@ -99,7 +99,7 @@ func (h *Host) alone(m *module) *session {
 	return nil
 }
 
-// Measure requests the state of the JVMs. With collect they collect garbage first.
+// Measure requests the state of the JVMs. If collect is true, they collect garbage first.
 func (h *Host) Measure(ctx context.Context, collect bool) (Stats, error) {
 	if _, err := h.shared.session(ctx, false); err != nil && len(h.running()) == 0 {
 		return Stats{}, err
@@ -135,7 +135,7 @@ func (s *session) measure(ctx context.Context, collect bool) error {
 	return nil
 }
 
-// watch requests the state periodically, and ends an unresponsive JVM, because nothing else would.
+// watch requests the state periodically, and kills an unresponsive JVM.
 func (s *session) watch() {
 	ticker := time.NewTicker(statsTime)
 	defer ticker.Stop()
@@ -161,11 +161,11 @@ func (s *session) isSilent() bool {
 	return probed != 0 && time.Since(time.Unix(0, probed)) > doubtTime
 }
 
-// endSilent ends an unresponsive JVM.
+// endSilent kills an unresponsive JVM.
 func (s *session) endSilent(after time.Duration) {
 	s.log.Error("the Java host does not answer and is ended", slog.Duration("after", after))
 	s.silenced.Store(true)
-	_ = s.cmd.Process.Kill() // It may be ending by itself.
+	_ = s.cmd.Process.Kill() // It may have exited already.
 }
 
 // ask requests the state, and reports whether the JVM did not respond in time. A JVM starved of
@@ -222,7 +222,7 @@ func schedulingOf(pid int) (sum scheduling) {
 	return sum
 }
 
-// resident reads the resident memory of a process from /proc.
+// resident reads the resident memory of a process from /proc; 0 means unknown.
 func resident(pid int) int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

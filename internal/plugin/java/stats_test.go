@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestStarved tells a JVM that gets no processor from one that does nothing, and from one that uses
-// the processors itself.
+// TestStarved distinguishes a JVM starved of processors from an idle one and from one that
+// uses the processors itself.
 func TestStarved(t *testing.T) {
 	half := 4 * time.Second * time.Duration(runtime.GOMAXPROCS(0))
 	before := scheduling{ran: time.Hour, waited: time.Hour}
@@ -33,7 +33,7 @@ func TestStarved(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	// The process that runs this has had a processor.
+	// The test process has run.
 	if s := schedulingOf(os.Getpid()); s.ran <= 0 {
 		t.Errorf("this process never ran: %+v", s)
 	}

@@ -13,7 +13,7 @@ import (
 	"example.org/app/internal/plugin/plugintest"
 )
 
-// descriptors are the plugin.yaml of the fixtures.
+// descriptors contains the plugin.yaml of each fixture.
 var descriptors = map[plugintest.Fixture]string{
 	plugintest.Echo: "id: suite-echo\nversion: 1.2.3\nclass: echo.EchoPlugin\nprovider: the suite\nlicense: MIT\ndescription: answers 👋\n" +
 		"compatible-servers:\n  - type: GATEWAY\n  - type: SERVICE\n",
@@ -45,7 +45,7 @@ settings:
 `,
 }
 
-// TestSuite runs what every language must pass, with a JVM for each test.
+// TestSuite runs the suite for all languages, with a JVM for each test.
 func TestSuite(t *testing.T) {
 	javatest.Home(t)
 	sources := javatest.Sources(t, "testdata/suite")

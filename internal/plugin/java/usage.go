@@ -66,7 +66,7 @@ func (s *session) loadingLate(m *module) (done func()) {
 	}
 }
 
-// account adds the plugins' usage since the last reports, and returns work that must be ended.
+// account adds the plugins' usage since the last reports, and returns runaway work.
 func (s *session) account(reports []report, remnants []remnant, loading time.Duration) (found []runaway) {
 	process := processTime(s.cmd.Process.Pid)
 	s.mu.Lock()
@@ -116,8 +116,8 @@ func (s *session) account(reports []report, remnants []remnant, loading time.Dur
 }
 
 const (
-	// busyShare is the fraction of a processor above which work is ended: a fiftieth. Waiting
-	// threads use none, and on an overloaded machine a computing one may get little.
+	// busyShare is the fraction of a processor above which work counts as runaway: a fiftieth.
+	// Waiting threads use none, and on an overloaded machine a computing one may get little.
 	busyShare = 50
 	// maxAbandoned is the maximum number of one plugin's abandoned calls.
 	maxAbandoned = 1000

@@ -37,10 +37,10 @@ func appendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// errShort means that a body is truncated or inconsistent.
+// errShort reports that a body is truncated or inconsistent.
 var errShort = errors.New("the body of a frame is damaged")
 
-// in decodes the values of a body. After the first error everything is zero.
+// in decodes the values of a body. After the first error all values are zero.
 type in struct {
 	b   []byte
 	err error
@@ -131,7 +131,7 @@ func (r *in) float64() float64 {
 	return v
 }
 
-// end returns an error unless everything was read.
+// end returns an error unless the whole body was decoded.
 func (r *in) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		return fmt.Errorf("%w: %d bytes are left over", errShort, len(r.b))

@@ -21,8 +21,7 @@ import (
 const (
 	warmupClass  = "warmup.WarmupPlugin"
 	warmupFolder = "warmup/"
-	// warmupCalls is how often each of its methods is called, and warmupTime the time limit of the
-	// whole.
+	// warmupCalls is the number of calls of each method, and warmupTime the total time limit.
 	warmupCalls = 3
 	warmupTime  = 30 * time.Second
 )
