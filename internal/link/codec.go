@@ -12,8 +12,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// codec encodes the frequent calls like protobuf messages, so that a newer program may add fields.
-// It supports only types that implement encodable.
+// codec encodes the frequent calls like protobuf messages, so that newer versions may add
+// fields. It supports only types that implement encodable.
 type codec struct{}
 
 // encodable is a type of this package that codec supports.

@@ -17,7 +17,7 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// values are values for the codec. Together they set every field.
+// values returns values for the codec. Together they set every field.
 func values() map[string]encodable {
 	return map[string]encodable{
 		"empty request": &Request{Payload: []byte{}},
@@ -49,7 +49,7 @@ func TestCodec(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := reflect.New(reflect.TypeOf(value).Elem()).Interface()
-			// A newer program may send fields that this one does not know.
+			// A newer version may send unknown fields.
 			data = protowire.AppendVarint(protowire.AppendTag(data, 100, protowire.VarintType), 1)
 			if err := (codec{}).Unmarshal(data, got); err != nil {
 				t.Fatal(err)

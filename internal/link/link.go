@@ -26,18 +26,18 @@ type Request struct {
 	IP netip.Addr
 	// Payload is the encoded AppRequest, unchanged.
 	Payload []byte
-	// Conversation identifies the conversation of a new message, see wire.ConversationKey: requests
-	// of one conversation are carried out in the order of arrival. 0 means none.
+	// Conversation identifies the conversation of a new message, see wire.ConversationKey:
+	// requests of one conversation are executed in the order of arrival. 0 means none.
 	Conversation uint64
-	// Key identifies the request, so that it can be sent to another service without being carried
-	// out twice. It is nil for requests that are sent only once.
+	// Key identifies the request, so that it can be sent to another service without being
+	// executed twice. It is nil for requests that are sent only once.
 	Key []byte
-	// Repeated is true if the request was sent to another service before that stopped answering.
+	// Repeated is true if the request was sent before to a service that stopped responding.
 	Repeated bool
 }
 
-// A Response is the response for the client. Refused requests have responses too; an error of the
-// call means that no service could answer.
+// A Response is the response for the client. Refused requests have responses too; an error of
+// the call means that no service responded.
 type Response struct {
 	Code   int32
 	Reason string
@@ -77,8 +77,9 @@ type Delivery struct {
 	Message *MessageOrder
 }
 
-// A MessageOrder is the position of a message in its conversation. Gateways get the messages of a
-// conversation by increasing ids, unless two services handle some of them at the same time.
+// A MessageOrder is the position of a message in its conversation. Gateways receive the
+// messages of a conversation by increasing ids, unless two services handle some of them at the
+// same time.
 type MessageOrder struct {
 	// Conversation identifies the conversation, like that of a Request.
 	Conversation uint64
@@ -91,8 +92,8 @@ type MessageOrder struct {
 }
 
 // HandOver asks the service that owns a conversation to deliver what another one has stored: a
-// message of an administrator or of a plugin. The owner delivers everything of the conversation, so
-// that all members get it in the same order.
+// message of an administrator or of a plugin. The owner delivers all messages of the
+// conversation, so that all members receive them in the same order.
 var HandOver = cluster.Endpoint[Handed, struct{}]{Name: "message.hand-over", Role: role.Service}
 
 // A Handed is the notification of a message, to be delivered in the order of its conversation.
@@ -145,7 +146,7 @@ type Disconnection struct {
 	Status wire.CloseStatus `json:"status"`
 }
 
-// Disconnected says how many sessions were closed.
+// Disconnected reports how many sessions were closed.
 type Disconnected struct {
 	Sessions int `json:"sessions"`
 }

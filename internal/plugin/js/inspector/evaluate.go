@@ -127,8 +127,8 @@ func (s *session) terminateExecution(nothing) (any, error) {
 // Terminated reports whether a debugger has terminated the running code.
 func (t *Target) Terminated() bool { return t.terminated.Load() }
 
-// answer describes the result of an evaluation, which it consumes, or that of the promise that it
-// is.
+// answer describes the result of an evaluation, which it consumes. If AwaitPromise is set and
+// the result is a promise, it describes the settled value.
 func (t *Target) answer(s *session, v engine.Value, p *evaluation) (any, error) {
 	if engine.IsFailed(v) || !p.AwaitPromise || !t.engine.IsPromise(v) {
 		return t.mirrors.outcome(v, p.ObjectGroup, p.ReturnByValue, p.GeneratePreview), nil
@@ -193,7 +193,7 @@ func (a *promises) respondSettled() {
 	}
 }
 
-// settles reports whether an awaited promise is settled.
+// settles reports whether any awaited promise is settled.
 func (a *promises) settles() bool {
 	for _, w := range a.list {
 		if state, v := a.engine.Promise(w.promise); state != engine.Pending {

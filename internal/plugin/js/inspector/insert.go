@@ -14,8 +14,8 @@ import (
 	"example.org/app/internal/plugin/js/inspector/syntax"
 )
 
-// insertProbes does the same as the function in instrument.js, many times as fast. It returns an
-// error for sources that package syntax does not parse; acorn may parse them.
+// insertProbes is equivalent to the function in instrument.js, but many times faster. It
+// returns an error for sources that package syntax does not parse; acorn may parse them.
 func insertProbes(source string, module bool, firstProbe int) (r *instrumented, err error) {
 	defer func() {
 		// A plugin's source must not crash the server.

@@ -54,7 +54,8 @@ var syntaxes = []struct {
 	{source: "'only a directive'"},
 }
 
-// TestInsertProbes inserts the same probes as by acorn.
+// TestInsertProbes verifies that insertProbes and the function that uses acorn insert the same
+// probes.
 func TestInsertProbes(t *testing.T) {
 	i := &instrumenter{}
 	defer i.close()
@@ -77,7 +78,7 @@ func TestInsertProbes(t *testing.T) {
 		case err != nil:
 			continue // Acorn decides.
 		case wantErr != nil:
-			// What is no program must be none with probes either.
+			// An invalid program must be invalid with probes, too.
 			if e, broken := engine.New(engine.Limits{}); broken != nil {
 				t.Fatal(broken)
 			} else {
@@ -114,8 +115,8 @@ func TestInsertProbes(t *testing.T) {
 
 func head(s string) string { return s[:min(len(s), 60)] }
 
-// TestInsertMarks refuses sources that have the mark of an insertion, which would be taken out of
-// them, and no others with its characters.
+// TestInsertMarks verifies that sources that contain the mark of an insertion are rejected,
+// because it would be removed from them, and that other uses of its characters are accepted.
 func TestInsertMarks(t *testing.T) {
 	i := &instrumenter{}
 	defer i.close()
@@ -126,8 +127,8 @@ func TestInsertMarks(t *testing.T) {
 	}
 }
 
-// TestInsertProbesBroken parses sources that were broken in many ways: nothing panics, and what was
-// inserted can be taken out.
+// TestInsertProbesBroken verifies for randomly corrupted sources that nothing panics, and that
+// insertions can be removed.
 func TestInsertProbesBroken(t *testing.T) {
 	pieces := append(strings.Fields("( ) { } [ ] ` ${ / ' \\ \\u => async yield await ... ?. # class static é = , : ; let function 0x 1e /* */ import export default"), "\v", "\f")
 	random := rand.New(rand.NewPCG(1, 2))

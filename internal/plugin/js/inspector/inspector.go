@@ -30,7 +30,7 @@ import (
 // Options configures the address of the server.
 type Options struct {
 	Host string
-	// Port 0 means any free one.
+	// Port 0 means any free port.
 	Port int
 	Log  *slog.Logger
 }
@@ -92,7 +92,7 @@ func (s *Server) IsLocal() bool {
 // Addr returns the address and port.
 func (s *Server) Addr() string { return s.addr }
 
-// Close ends all sessions and the server. The plugins must be closed before.
+// Close closes all sessions and the server. The plugins must be closed before.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -81,8 +81,8 @@ func result(t *testing.T, code string, target func(e *engine.Engine) *Target) st
 	return e.Inspect(v, 1000)
 }
 
-// TestInstrumentation proves that programs with probes have the same results, on the same lines,
-// and can be displayed in their original form.
+// TestInstrumentation verifies that programs with probes have the same results, on the same
+// lines, and can be displayed in their original form.
 func TestInstrumentation(t *testing.T) {
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
 	if err != nil {
@@ -172,7 +172,7 @@ func TestInstrumentationIsSmall(t *testing.T) {
 	}
 }
 
-// TestForeignPages proves that web pages cannot reach a debugger.
+// TestForeignPages verifies that web pages cannot reach a debugger.
 func TestForeignPages(t *testing.T) {
 	s, err := Listen(t.Context(), Options{Host: "127.0.0.1"})
 	if err != nil {

@@ -128,7 +128,7 @@ func (i *instrumenter) instrument(source string, module bool, firstProbe int) (r
 	return i.instrumentByAcorn(source, module, firstProbe)
 }
 
-// instrumentByAcorn is instrument for sources that only acorn parses.
+// instrumentByAcorn is like instrument, for sources that only acorn parses.
 func (i *instrumenter) instrumentByAcorn(source string, module bool, firstProbe int) (r *instrumented, err error) {
 	text, err := i.parse(source, engine.Bool(module), engine.Int(int32(firstProbe)))
 	if err != nil {

@@ -16,7 +16,7 @@ type entry struct {
 	probe *probe
 	// access is the accessor, whose closure has the visible variables.
 	access engine.Value
-	// origin is the caller's stack, if debuggers want it after a suspension.
+	// origin is the caller's stack, if debuggers request it after a suspension.
 	origin *Origin
 }
 
@@ -24,7 +24,7 @@ type entry struct {
 type calls struct {
 	engine *engine.Engine
 	active *atomic.Bool // of the target
-	// asyncDepth is the number of async stacks that debuggers want.
+	// asyncDepth is the number of async stacks that debuggers request.
 	asyncDepth atomic.Int32
 	entries    map[uintptr]*entry
 	last       uintptr
@@ -207,7 +207,7 @@ func (c *calls) enter(p *probe, access engine.Value) *entry {
 	return n
 }
 
-// Timer returns the stack that sets a timer, for From, if debuggers want it.
+// Timer returns the stack that sets a timer, for From, if debuggers request it.
 func (t *Target) Timer() *Origin {
 	if t.calls.asyncDepth.Load() == 0 {
 		return nil

@@ -45,8 +45,8 @@ func (h *halt) restartable(n *entry) bool {
 // returns.
 func (h *halt) isLeft(f engine.Frame) bool { return slices.Contains(h.left, f) }
 
-// restarted restarts the call that a debugger wants to restart. If there is none, it returns
-// otherwise, which is borrowed.
+// restarted restarts the call that a debugger requested to restart. If there is none, it
+// returns otherwise, which is borrowed.
 //
 // It is called from inside the probe in which the call was paused. The call then ends with the
 // result, and the rest of it does not run.

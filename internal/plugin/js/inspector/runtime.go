@@ -178,7 +178,7 @@ func (t *Target) Console(kind string, values []engine.Value) {
 // Uncaught reports an uncaught exception to debuggers; the value is borrowed.
 func (t *Target) Uncaught(v engine.Value) { t.unhandled("Uncaught", v) }
 
-// Rejected is Uncaught for a promise that was rejected without a handler.
+// Rejected is like Uncaught, for a promise that was rejected without a handler.
 func (t *Target) Rejected(v engine.Value) { t.unhandled("Uncaught (in promise)", v) }
 
 func (t *Target) unhandled(text string, v engine.Value) {

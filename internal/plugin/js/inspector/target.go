@@ -19,7 +19,7 @@ import (
 
 // A Plugin is the information of package js about a plugin.
 type Plugin struct {
-	// Title is for people.
+	// Title is the name that debuggers display.
 	Title  string
 	Engine *engine.Engine
 	// Own runs f on the engine while it is not in use otherwise; if the plugin has ended, f is not
@@ -31,8 +31,8 @@ type Plugin struct {
 	Closing <-chan struct{}
 	// Free is true if nothing waits for a debugger.
 	Free bool
-	// Loads is true if Load will be called. A debugger that resumes the plugin before that pauses
-	// it all the same.
+	// Loads is true if Load will be called. A debugger that resumes the plugin earlier still
+	// pauses it then.
 	Loads bool
 }
 
@@ -57,8 +57,8 @@ type Target struct {
 	gate    chan struct{}
 	open    bool
 	waiting int
-	loading bool // Load is not called yet.
-	// retired is true if the plugin is being removed and is not paused any more.
+	loading bool // Load has not been called yet.
+	// retired is true if the plugin is being removed and must not be paused.
 	retired bool
 	visits  map[*visit]struct{}
 
@@ -191,8 +191,9 @@ func (t *Target) Call(ctx context.Context, hold func() func()) (leave func(), er
 	return t.admit(ctx, hold, nil, nil)
 }
 
-// Load is Call for the code that runs while the plugin is being loaded, all of which counts as one
-// call. The caller owns the engine: meanwhile it executes the commands of debuggers.
+// Load is like Call, for the code that runs while the plugin is being loaded, all of which
+// counts as one call. The caller owns the engine, and executes the commands of debuggers
+// meanwhile.
 func (t *Target) Load(ctx context.Context, hold func() func(), serve func()) (leave func(), err error) {
 	return t.admit(ctx, hold, t.tasks.poke, serve)
 }
@@ -309,8 +310,8 @@ func (t *Target) join(s *session) {
 	t.sessions[s] = struct{}{}
 }
 
-// leave removes a session and its settings. After the last one, the plugin resumes and later calls
-// wait for the next session.
+// leave removes a session and its settings. After the last one, the plugin resumes, and later
+// calls wait for the next session.
 func (t *Target) leave(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

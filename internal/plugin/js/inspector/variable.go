@@ -24,7 +24,7 @@ func (m *mirrors) variable(access engine.Value, name string) (v engine.Variable,
 		if v, ok = c.Find(atom); ok {
 			return v, !v.Global
 		}
-		// One that evaluates code has the variables of all scopes.
+		// An accessor that evaluates code has the variables of all scopes.
 		last, outer, found := c.Last()
 		if evaluates(c) || !found || !isAccessor(m.engine.AtomText(last)) {
 			break
