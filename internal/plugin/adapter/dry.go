@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"example.org/app/internal/config"
@@ -23,6 +24,7 @@ func (p *Plugins) dryHost(l plugin.Language) (plugin.Host, error) {
 	if l == plugin.Java {
 		return java.New(java.Options{
 			Home: c.Java.Home, ClassCache: c.Java.ClassCacheDir, MaxHeap: c.Java.MaxHeap, Strict: c.Java.DuplicateClassLoadStrategy == config.DuplicateClassThrowException,
+			Flags: strings.Fields(c.Java.JVMOptions), RefuseExit: !c.Java.AllowExit,
 			Server: server, Log: p.opts.Logger,
 		})
 	}

@@ -219,6 +219,12 @@ func (c *conn) outputOf(id uint64, m *module) (context.Context, plugin.EndpointO
 // requests pools requests that have ended and can receive no response.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan answer, 1)} }}
 
+// release returns a request to the pool.
+func (q *request) release() {
+	q.module, q.ctx, q.output = nil, nil, nil
+	requests.Put(q)
+}
+
 // begin registers a request, which the sweeper cancels when ctx ends; a caller that handles
 // cancellation itself passes a context that never ends. The frame must carry the id of the
 // request.
@@ -275,8 +281,7 @@ var errGivenUp = errors.New("the request was given up")
 // collector.
 func (c *conn) drop(q *request) {
 	if c.take(q.id) != nil {
-		q.ctx, q.output = nil, nil
-		requests.Put(q)
+		q.release()
 	}
 }
 
@@ -289,8 +294,7 @@ func (c *conn) await(ctx context.Context, q *request, frame []byte, givenUp func
 		return answer{}, err
 	}
 	a := <-q.done
-	q.ctx, q.output = nil, nil
-	requests.Put(q)
+	q.release()
 	if errors.Is(a.err, errGivenUp) {
 		if givenUp != nil {
 			givenUp()
@@ -311,14 +315,14 @@ func (c *conn) awaitLate(ctx context.Context, q *request, frame []byte, late fun
 	}
 	select {
 	case a := <-q.done:
-		requests.Put(q)
+		q.release()
 		return a, a.err
 	case <-ctx.Done():
 	}
 	c.cancel(id)
 	late(func() answer {
 		a := <-q.done
-		requests.Put(q)
+		q.release()
 		return a
 	})
 	return answer{}, ctx.Err()
