@@ -10,14 +10,14 @@ import im.app.plugin.model.UserLoginInfo;
 import im.app.service.infra.plugin.extension.ClientRequestHandler;
 import java.util.Set;
 
-/** Accepts logins and requests unchanged. The server packs it into its own jar. */
+/** Accepts logins and leaves requests unchanged. The server packs it into a separate jar. */
 public final class WarmupPlugin extends AppPlugin {
     @Override
     public Set<Class<? extends AppExtension>> getExtensions() {
         return Set.of(Warmup.class);
     }
 
-    /** Called a few times. */
+    /** Receives a few calls of each method. */
     public static final class Warmup extends AppExtension implements UserAuthenticator, ClientRequestHandler {
         @Override
         public void start() {

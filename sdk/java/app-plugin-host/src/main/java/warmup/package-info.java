@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A plugin without effect, which a JVM without plugins loads and calls so that the first real one
+ * A plugin without effect. A JVM without plugins loads and calls it, so that the first real plugin
  * loads faster.
  */
 package warmup;

@@ -7,7 +7,7 @@ import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** The running requests of the server. */
+/** Tracks the running requests of the server. */
 final class Calls {
     /** A request, and the thread that runs it. */
     static final class Running {
@@ -21,10 +21,10 @@ final class Calls {
 
         volatile Thread thread;
         final long since = System.nanoTime();
-        /** When the server cancelled it; 0 if it did not. */
+        /** The {@link System#nanoTime} of its cancellation; 0 if it is not cancelled. */
         private volatile long cancelled;
-        // How long it was observed waiting, how much of its time was counted, and since when it has
-        // been computing after its cancellation.
+        // The observed waiting time, the running time counted so far, and the time since which it
+        // has been computing after its cancellation; 0 if it is not. Guarded by this.
         private long waited;
         private long counted;
         private long busy;
@@ -62,14 +62,14 @@ final class Calls {
             return cancelled != 0;
         }
 
-        /** Returns how long it has been computing since its cancellation, in nanoseconds. */
+        /** Returns the time that it has been computing since its cancellation, in nanoseconds. */
         synchronized long spinning(long now) {
             return busy == 0 ? 0 : now - busy;
         }
     }
 
     /**
-     * The request that a thread runs. Threads started by a plugin have none: they may serve many.
+     * The request that a thread runs; null in threads started by plugins, which may serve several.
      */
     private static final ThreadLocal<Running> CURRENT = new ThreadLocal<>();
 
@@ -83,36 +83,34 @@ final class Calls {
         return running.putIfAbsent(r.id, r) == null;
     }
 
-    /**
-     * Records that a request has got a processor; called in its thread, which runs nothing else.
-     */
+    /** Records that a request has started to run. Called in its thread, which runs nothing else. */
     void begun(Running r) {
         CURRENT.set(r);
         progress.increment();
     }
 
-    /** Returns the number of the request that this thread runs; 0 for none. */
+    /** Returns the number of the request that this thread runs; 0 if there is none. */
     static long current() {
         Running r = CURRENT.get();
         return r == null ? 0 : r.id;
     }
 
     /**
-     * Returns the number of the method of an extension point that this thread was started to call;
-     * -1 for none.
+     * Returns the number of the extension point method that this thread was started to call; -1 if
+     * there is none.
      */
     static int currentMethod() {
         Running r = CURRENT.get();
         return r == null ? -1 : r.method;
     }
 
-    /** Removes a request, which has ended except for its response. */
+    /** Removes a request that has ended, before its response is sent. */
     void remove(Running r) {
         running.remove(r.id, r);
         progress.increment();
     }
 
-    /** Observes which requests wait and which compute. Called periodically by the watchdog. */
+    /** Samples which requests wait and which compute. Called periodically by the watchdog. */
     void observe() {
         long now = System.nanoTime();
         for (Running r : running.values()) {
@@ -125,7 +123,7 @@ final class Calls {
         return running.size();
     }
 
-    /** Returns the number of requests whose threads have, or wait for, a processor. */
+    /** Returns the number of requests whose threads are runnable. */
     int runnable() {
         int n = 0;
         for (Running r : running.values()) {
@@ -137,7 +135,7 @@ final class Calls {
         return n;
     }
 
-    /** Returns a number that changes whenever a request begins or ends. */
+    /** Returns a counter that is incremented whenever a request begins or ends. */
     long progress() {
         return progress.sum();
     }
@@ -154,7 +152,7 @@ final class Calls {
         }
     }
 
-    /** Interrupts all requests that run code of a plugin, and returns whether there were any. */
+    /** Interrupts all requests that run code of a plugin. Returns whether there were any. */
     boolean cancelAll(PluginLoader loader) {
         boolean any = false;
         for (Running r : running.values()) {

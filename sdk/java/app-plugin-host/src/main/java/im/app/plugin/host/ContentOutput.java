@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 
-/** The response of an endpoint, which is sent to the server in blocks. */
+/** Sends the response of an endpoint to the server in blocks. */
 final class ContentOutput extends EndpointOutput {
     private static final int BLOCK = 32 << 10;
 

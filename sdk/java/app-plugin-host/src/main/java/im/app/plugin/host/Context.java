@@ -57,8 +57,8 @@ final class Context implements ExtensionContext {
     }
 
     /**
-     * Begins a request with the number of the current call, so that the server knows on whose
-     * request the plugin acts.
+     * Begins a request. The call, 0 for none, identifies the request on whose behalf the plugin
+     * acts.
      */
     private Out request(int what, long call) {
         Out out = new Out();

@@ -21,10 +21,10 @@ import java.util.regex.Pattern;
 
 /** Describes exceptions for authors of plugins. */
 public final class Errors {
-    /** The maximum length of a text: longer ones are useless, and a frame has its limit. */
+    /** The maximum length of a text, which keeps it readable and below the limit of a frame. */
     private static final int LONGEST = 64 << 10;
 
-    /** The maximum number of causes to follow. */
+    /** The maximum number of exceptions in a chain of causes. */
     private static final int MOST_CAUSES = 16;
 
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{javaJavaIdentifierPart}./]+");
@@ -55,7 +55,7 @@ public final class Errors {
         out.string(stack(thrown, loader));
     }
 
-    /** Removes wrappers that only say that the exception was thrown elsewhere. */
+    /** Unwraps exceptions such as InvocationTargetException. */
     private static Throwable unwrap(Throwable e) {
         Throwable last = e;
         for (Throwable t : chain(e)) {
@@ -91,12 +91,11 @@ public final class Errors {
     }
 
     /**
-     * Returns an exception and its causes. getCause may be code of the plugin: it can throw, and
+     * Returns an exception and its causes. getCause may be code of the plugin, which can throw and
      * return a different cause each time.
      *
-     * @param e the exception; null has no causes
-     * @return the exception first; an OutOfMemoryError that was thrown instead of returning a cause
-     *     is the last
+     * @param e the exception; the result is empty if it is null
+     * @return the exception and its causes; ends with the OutOfMemoryError if getCause throws one
      */
     static List<Throwable> chain(Throwable e) {
         Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -116,8 +115,8 @@ public final class Errors {
     }
 
     /**
-     * Returns the class and the message of an exception. Both are code of the plugin, which may
-     * throw in turn.
+     * Returns the class and the message of an exception, or only the class if code of the plugin
+     * throws while returning the message.
      *
      * @param t the exception
      * @return {@code class: text}
@@ -161,7 +160,7 @@ public final class Errors {
         return loader != null && loader.getName().equals(frame.getClassLoaderName());
     }
 
-    /** Returns the innermost frame of the plugin's code. */
+    /** Returns file and line of the innermost frame in the plugin's code, or an empty text. */
     private static String location(Throwable e, PluginLoader loader) {
         for (Throwable t : chain(e)) {
             for (StackTraceElement frame : t.getStackTrace()) {

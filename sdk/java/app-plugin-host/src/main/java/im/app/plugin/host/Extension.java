@@ -31,8 +31,8 @@ final class Extension {
     private Context context;
     private Endpoints endpoints;
     /**
-     * The names of threads that call its methods, by method number; null for methods that it does
-     * not have.
+     * The names of threads that call its methods, by method number; null if the class does not have
+     * the method.
      */
     private final String[] names;
 
@@ -58,7 +58,7 @@ final class Extension {
         return out;
     }
 
-    /** Sets the instance, before the number of the extension is known to any other thread. */
+    /** Sets the instance. Called before the extension is published to other threads. */
     void instance(AppExtension made, Context of) throws LoadException {
         instance = made;
         context = of;
@@ -72,7 +72,7 @@ final class Extension {
         return endpoints;
     }
 
-    /** Returns the thread name for a method, null if the class does not have the method. */
+    /** Returns the thread name for a method; null if the class does not have the method. */
     String name(int method) {
         return method < names.length ? names[method] : null;
     }
@@ -86,19 +86,19 @@ final class Extension {
         tasks.run(in.string(), in.instant());
     }
 
-    /** Serves a request of the server, which is a call, with an endpoint. */
+    /** Serves a request with an endpoint. The call identifies its blocks of content. */
     void serve(long call, String handler, In in, Out out) throws Exception {
         endpoints.serve(handler, in, out, block -> context.write(call, block));
     }
 
     /**
-     * Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. The state changes as in
-     * the server: only start and resume can fail.
+     * Runs a hook: 0 start, 1 pause, 2 resume, 3 stop, 4 onSettingsChanged. As in the server, pause
+     * and stop change the state even if they throw.
      */
     void hook(int hook) throws Exception {
         switch (hook) {
             case 0 -> {
-                tasks.clear(); // A failed start may have left some.
+                tasks.clear(); // A failed start may have added tasks.
                 state = ExtensionState.STARTED;
                 run(instance::start, ExtensionState.LOADED);
             }

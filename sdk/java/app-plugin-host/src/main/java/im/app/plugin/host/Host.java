@@ -122,7 +122,7 @@ public final class Host {
         }
     }
 
-    /** Returns whether the server has requested the host to end. */
+    /** Returns whether the server has requested the host to stop. */
     boolean stopping() {
         return stopping;
     }
@@ -130,11 +130,11 @@ public final class Host {
     /**
      * Writes a line to the log of the server. If it cannot be sent, it is dropped.
      *
-     * @param module the plugin that writes, 0 if it is none
+     * @param module the number of the plugin that writes; 0 if there is none
      * @param level one of the constants of {@link Log}
      * @param logger the name of the logger
      * @param message the message
-     * @param thrown the exception, or null
+     * @param thrown the exception; may be null
      */
     public void log(int module, int level, String logger, String message, Throwable thrown) {
         if (!logs(level)) {
@@ -224,7 +224,10 @@ public final class Host {
         }
     }
 
-    /** A Java without flight recordings fails here and nowhere else. */
+    /**
+     * Handles RECORD. Creates {@link Recordings} lazily: a Java without flight recordings fails
+     * only here.
+     */
     private void record(In in) throws Exception {
         synchronized (recordLock) {
             if (recordings == null) {
@@ -295,7 +298,7 @@ public final class Host {
         }
     }
 
-    /** Acquires one of the limited places for calls. */
+    /** Counts a pending call. Throws a RefusedException if that exceeds the limit. */
     private void take() throws RefusedException {
         if (pending.incrementAndGet() > pendingLimit) {
             pending.decrementAndGet();
@@ -328,7 +331,7 @@ public final class Host {
 
     /**
      * Starts a request. Code of plugins runs on virtual threads; the host's own work runs on
-     * threads that get a processor even if plugins occupy all carriers of virtual threads.
+     * platform threads, which get a processor even if plugins occupy all carrier threads.
      */
     private void start(long id, String name, ClassLoader loader, boolean counted, Work work) throws RefusedException {
         start(id, name, loader, counted, -1, work);
@@ -411,7 +414,10 @@ public final class Host {
         return out;
     }
 
-    /** Ends the process if there is no memory left. A call that only requested too much fails. */
+    /**
+     * Ends the process if its memory is exhausted. An OutOfMemoryError for another reason, such as
+     * too large an array, only fails the call.
+     */
     private void haltWithoutMemory(Throwable e) {
         for (Throwable t : Errors.chain(e)) {
             if (t instanceof OutOfMemoryError o && Memory.exhausted(o)) {

@@ -21,7 +21,7 @@ public final class Main {
     /**
      * Runs the host until the server ends it or closes the pipes.
      *
-     * @param args nothing, or the files to use instead of the two pipes
+     * @param args empty, or the input and the output file to use instead of the pipes
      */
     public static void main(String[] args) {
         PrintStream err = System.err;
@@ -41,8 +41,8 @@ public final class Main {
         } catch (OutOfMemoryError e) {
             NoMemory.end(e);
         }
-        // Without the server the process must end even if plugins disagree, and so must the
-        // programs that they have started.
+        // Without the server, the process must end even if plugins still run, and so must its child
+        // processes.
         endChildren();
         Runtime.getRuntime().halt(status);
     }

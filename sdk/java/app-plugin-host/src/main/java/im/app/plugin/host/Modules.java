@@ -32,7 +32,7 @@ final class Modules {
     private final Map<Integer, Extension> extensions = new ConcurrentHashMap<>();
     /** The unloaded plugins with running threads. */
     private final Map<Integer, Left> left = new ConcurrentHashMap<>();
-    /** All loaders that were created and not collected yet. */
+    /** All created loaders that are not garbage-collected yet. */
     private final Queue<WeakReference<PluginLoader>> loaders = new ConcurrentLinkedQueue<>();
 
     Modules(Host host) {
@@ -47,7 +47,7 @@ final class Modules {
         return e;
     }
 
-    /** Returns the loader of a plugin, null if there is no such plugin. */
+    /** Returns the loader of a plugin; null if it is not loaded. */
     PluginLoader loader(int module) {
         Module m = modules.get(module);
         return m == null ? null : m.loader;
@@ -145,8 +145,8 @@ final class Modules {
     /** An unloaded plugin with running threads. */
     private static final class Left {
         /**
-         * Searching for virtual threads is expensive, so the interval grows with the time that they
-         * have been there.
+         * Searching for virtual threads is expensive: after this many calls, only one call in
+         * {@link #SELDOM} searches.
          */
         private static final int OFTEN = 8;
 
@@ -163,7 +163,7 @@ final class Modules {
             this.unattributed = unattributed;
         }
 
-        /** Returns the number of virtual threads. */
+        /** Returns the number of virtual threads as of the last search. */
         int virtual(PluginLoader l) {
             if (looks < OFTEN || looks % SELDOM == 0) {
                 virtual = Threads.virtual(l).size();
@@ -174,8 +174,8 @@ final class Modules {
     }
 
     /**
-     * Writes the usage of each plugin, the number of its cancelled requests that still run, and how
-     * long one of them has been computing.
+     * Writes the usage of each plugin, the number of its cancelled requests that still run, and the
+     * longest time that one of them has been computing since its cancellation.
      */
     void writeUsage(Out out) {
         long now = System.nanoTime();
@@ -198,10 +198,7 @@ final class Modules {
         }
     }
 
-    /**
-     * Writes how long a cancelled load of a plugin has been computing, without the time that it
-     * waited.
-     */
+    /** Writes the longest time that a cancelled load has been computing without waiting. */
     void writeLoading(Out out) {
         long now = System.nanoTime();
         long longest = 0;
@@ -214,8 +211,8 @@ final class Modules {
     }
 
     /**
-     * Writes the unloaded plugins with threads, how long ago they were unloaded, and the processor
-     * time of the threads since then.
+     * Writes the unloaded plugins whose threads still run, the time since they were unloaded, and
+     * their processor time since they were loaded.
      */
     void writeLeft(Out out) {
         Out list = new Out();
@@ -249,7 +246,8 @@ final class Modules {
     }
 
     /**
-     * Returns the number of loaders that were not collected, including those of unloaded plugins.
+     * Returns the number of loaders that are not garbage-collected, including those of unloaded
+     * plugins.
      */
     int liveLoaders() {
         int n = 0;

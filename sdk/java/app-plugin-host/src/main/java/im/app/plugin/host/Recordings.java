@@ -97,7 +97,7 @@ final class Recordings {
         return r;
     }
 
-    /** Writes the data since the last time to a file, and continues. */
+    /** Writes the events since the previous call to a file, and continues recording. */
     private void take(Path path) throws IOException {
         if (current == null) {
             throw new IllegalStateException("the Java host does not record");

@@ -2,7 +2,10 @@
 
 package im.app.plugin.host;
 
-/** A request of the server that the host rejects before executing it. The message is a sentence. */
+/**
+ * Thrown if the host rejects a request of the server. The message is reported without the class
+ * name.
+ */
 public final class RefusedException extends Exception {
     private static final long serialVersionUID = 1L;
 

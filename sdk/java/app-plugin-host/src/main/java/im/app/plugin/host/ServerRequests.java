@@ -79,7 +79,9 @@ final class ServerRequests {
         throw new IllegalStateException(message);
     }
 
-    /** Handles a response of the server. One without a waiting thread is dropped. */
+    /**
+     * Passes a response of the server to the waiting thread. Drops the response if there is none.
+     */
     void answer(Frame f) {
         Waiting w = waiting.get(f.id());
         if (w != null) {
@@ -88,7 +90,7 @@ final class ServerRequests {
         }
     }
 
-    /** Fails all waiting requests. */
+    /** Fails all waiting and later requests. */
     void close() {
         closed = true;
         for (Waiting w : waiting.values()) {

@@ -27,7 +27,7 @@ final class Stats {
         out.zigzag(metaspace());
         out.zigzag(ManagementFactory.getClassLoadingMXBean().getLoadedClassCount());
         out.zigzag(modules.liveLoaders());
-        // Without this request itself.
+        // Excluding this request.
         out.zigzag(calls.size() - 1);
         out.zigzag(objects.handles());
         out.zigzag(objects.functions());

@@ -16,7 +16,10 @@ final class Tasks {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, ScheduledTask> tasks = new HashMap<>();
 
-    /** Adds a task after the server has accepted its schedule. An immediate run waits for that. */
+    /**
+     * Adds a task once the server has accepted its schedule. A run that begins meanwhile waits for
+     * the lock.
+     */
     Schedule add(ScheduledTask task, Supplier<String> ask, Predicate<String> cancel) {
         lock.lock();
         try {

@@ -27,8 +27,8 @@ final class Threads {
     private static final int LONGEST_DUMP = 4 << 20;
 
     /**
-     * The folder that the server removes after the end of this process, in every case; null without
-     * a server.
+     * A folder that the server removes after this process has ended for any reason; null without a
+     * server.
      */
     private static final String FOLDER = System.getProperty("app.plugin.host.folder");
 
@@ -77,8 +77,8 @@ final class Threads {
     }
 
     /**
-     * Returns the dump of the virtual machine, which alone knows the virtual threads that plugins
-     * start.
+     * Returns the thread dump of the virtual machine, the only one that includes virtual threads
+     * started by plugins.
      */
     private static String text() throws IOException {
         HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
@@ -127,8 +127,8 @@ final class Threads {
     }
 
     /**
-     * Waits a moment for the threads of a plugin to end, and returns the names of those that do
-     * not.
+     * Waits up to {@link #STOP_TIMEOUT} for the threads of a plugin to end. Returns the names of
+     * those that still run.
      */
     List<String> leftBehind(PluginLoader loader) {
         long end = System.nanoTime() + STOP_TIMEOUT;
@@ -174,8 +174,8 @@ final class Threads {
     }
 
     /**
-     * Finds virtual threads by the names of the loaders in the dump: {@code #12 "name" virtual} and
-     * then its stack.
+     * Returns the names of the virtual threads with a class of the plugin on their stack. The dump
+     * has a line {@code #12 "name" virtual} before each stack.
      */
     static Set<String> virtual(PluginLoader loader) {
         String text;

@@ -14,9 +14,9 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Measures the processor time and the allocations of plugins. Platform threads of a plugin are
- * measured individually. Virtual threads cannot be: the usage of their carriers is measured, and
- * divided among the plugins in proportion to the running time of their calls, without the time in
- * which they were observed waiting.
+ * measured individually. Virtual threads cannot be measured: the usage of their carriers is divided
+ * among the plugins in proportion to the running time of their calls, excluding observed waiting
+ * time.
  */
 final class Usage {
     /** The class of the platform threads that carry virtual threads. */
@@ -97,7 +97,7 @@ final class Usage {
         long carriedBytes = 0;
         for (int i = 0; i < threads.length; i++) {
             if (cpu[i] < 0) {
-                continue; // It has ended.
+                continue; // The thread has ended.
             }
             Reading before = readings.getOrDefault(ids[i], new Reading(0, 0));
             next.put(ids[i], new Reading(cpu[i], allocated[i]));
@@ -119,8 +119,8 @@ final class Usage {
     }
 
     /**
-     * Divides the usage of carriers among running calls. A call uses no more than the time that it
-     * runs.
+     * Divides the usage of carriers among plugins by the running time of their calls, which also
+     * limits their processor time.
      */
     private void divide(long cpu, long bytes) {
         long now = System.nanoTime();

@@ -9,10 +9,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Makes sure that calls get a processor when plugins occupy all carriers of virtual threads: a
- * virtual thread that computes endlessly is never preempted. The watchdog then increases the
- * parallelism of the scheduler, so that the operating system switches between more carriers, and
- * restores it when they are no longer needed.
+ * Ensures that calls get a processor when plugins occupy all carriers of virtual threads: a virtual
+ * thread that computes endlessly is never preempted. The watchdog then increases the parallelism of
+ * the scheduler, so that the operating system switches between more carriers, and restores it when
+ * they are no longer needed.
  */
 final class Watchdog {
     /** The scheduler of virtual threads. */
@@ -22,7 +22,7 @@ final class Watchdog {
 
         int parallelism();
 
-        /** Changes the parallelism, and returns false if the value is not possible. */
+        /** Sets the parallelism. Returns false if that fails. */
         boolean parallelism(int n);
 
         /** Returns the number of virtual threads that wait for a carrier. */
@@ -37,7 +37,10 @@ final class Watchdog {
     private static final int THOROUGH = 10;
     /** The number of ticks without progress that count as a stall. */
     private static final int STALLED = 2;
-    /** The number of ticks with plugins that occupy more carriers than usual before a warning. */
+    /**
+     * The number of consecutive ticks with more mounted threads than the usual parallelism before a
+     * warning.
+     */
     private static final int HELD = 20;
     /** The number of ticks without waiting threads before the parallelism is restored. */
     private static final int QUIET = 200;
@@ -74,7 +77,7 @@ final class Watchdog {
         LockSupport.unpark(thread);
     }
 
-    /** Starts watching because there is a request. */
+    /** Wakes the watchdog up. Called when a request starts. */
     void watch() {
         if (asleep) {
             asleep = false;
@@ -95,7 +98,8 @@ final class Watchdog {
             try {
                 tick();
             } catch (Error e) {
-                // Memory is short, or was when a class was needed: the next tick may succeed.
+                // Out of memory, or a class could not be loaded for lack of it: the next tick may
+                // succeed.
             }
         }
     }

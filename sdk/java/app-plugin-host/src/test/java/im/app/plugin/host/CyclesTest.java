@@ -77,8 +77,8 @@ class CyclesTest {
     }
 
     /**
-     * Collects until the loaders are gone: references that are soft or being cleared may need
-     * another round.
+     * Runs garbage collections until no loader is left: soft references and references that are
+     * being cleared may need several.
      */
     private void stats(TestServer server) {
         for (int i = 0; i < 20; i++) {

@@ -399,7 +399,7 @@ class JavaObjectsTest {
         Thrown t = assertThrows(Thrown.class, () -> invoke(stream, "findFirst"));
         assertEquals("java.lang.UnsupportedOperationException: the plugin's object for java.util.Iterator has no function next", t.getMessage());
         assertEquals(List.of("hasNext", "next"), called);
-        // A default method that the object does not have is that of the interface.
+        // If the object lacks a default method, the implementation of the interface is called.
         Object other = invoke(spliterators, "spliteratorUnknownSize(java.util.Iterator,int)", new Function(2), 0);
         called.clear();
         assertThrows(Thrown.class, () -> invoke(other, "forEachRemaining", new Function(3)));

@@ -76,7 +76,7 @@ final class TestServer implements AutoCloseable {
     final CompletableFuture<Void> ended = new CompletableFuture<>();
     volatile Answer answer = (what, in, out) -> {};
 
-    /** The requests during which plugins sent requests to the server, 0 for none. */
+    /** The requests during which plugins sent requests to the server; 0 for none. */
     final Queue<Long> askedFor = new ConcurrentLinkedQueue<>();
     /** Responds to FUNCTION frames. */
     volatile Answer functions = (module, in, out) -> {};

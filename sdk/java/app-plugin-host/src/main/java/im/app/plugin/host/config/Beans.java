@@ -114,7 +114,7 @@ final class Beans {
         });
     }
 
-    /** An existing bean is filled; everything else is created. */
+    /** Returns the current value if it is a bean to be filled; null if a value must be created. */
     private static Object nested(Type type, Object current) {
         return current != null && Binder.raw(type).isInstance(current) && !current.getClass().isRecord() ? current : null;
     }

@@ -34,17 +34,17 @@ public final class Binder {
      * Creates an object from properties.
      *
      * @param type a record, or a class with a constructor without parameters
-     * @param prefix the name of the properties, for messages
+     * @param prefix the prefix of the properties, for messages
      * @param values the properties below the prefix: nested maps and lists of plain values
      * @param <T> its type
      * @return the object
-     * @throws IllegalArgumentException with the full name of the invalid property
+     * @throws IllegalArgumentException if a property is invalid; the message contains its full name
      */
     public static <T> T bind(Class<T> type, String prefix, Map<String, Object> values) {
         return type.cast(Beans.make(type, prefix, values, null));
     }
 
-    /** Returns the form of a name for comparisons. */
+    /** Returns a name in lower case without {@code -} and {@code _}, for comparisons. */
     static String canonical(String name) {
         StringBuilder out = new StringBuilder(name.length());
         for (int i = 0; i < name.length(); i++) {
@@ -184,7 +184,10 @@ public final class Binder {
         return out;
     }
 
-    /** Returns the value of a record component that is not configured. */
+    /**
+     * Returns the value of a component that is not configured: zero, false, an empty array,
+     * collection, map or Optional, or null.
+     */
     static Object absent(Type type, String path) {
         Class<?> c = raw(type);
         if (c.isPrimitive()) {

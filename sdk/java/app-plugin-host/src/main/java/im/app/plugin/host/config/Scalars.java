@@ -25,9 +25,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Converts values that are written as one word or number. */
+/** Converts scalars: values that are configured as one text, number or boolean. */
 final class Scalars {
-    /** The result for types that are not written that way. */
+    /** The result for types that are not scalars. */
     static final Object UNKNOWN = new Object();
 
     private static final Pattern DURATION = Pattern.compile("(-?\\d+(?:\\.\\d+)?)\\s*([a-zµ]*)", Pattern.CASE_INSENSITIVE);
@@ -181,7 +181,10 @@ final class Scalars {
         return viaText(type, path, s);
     }
 
-    /** Uses a class's own factory method or constructor for texts, which many Java classes have. */
+    /**
+     * Calls the factory method or the constructor of a class for a text. Returns {@link #UNKNOWN}
+     * if it has none.
+     */
     private static Object viaText(Class<?> type, String path, String s) {
         try {
             for (String name : new String[] {"valueOf", "of", "parse", "fromString", "forName"}) {

@@ -2,7 +2,7 @@
 
 package im.app.plugin.host.guard;
 
-/** Prevents plugins from locking instances that may be shared with other code unknowingly. */
+/** Prevents plugins from locking instances of primitive wrapper classes, which may be shared. */
 public final class Monitors {
     private Monitors() {}
 
@@ -13,7 +13,7 @@ public final class Monitors {
      * @throws IllegalMonitorStateException if it is an instance of a primitive wrapper class
      */
     public static void check(Object lock) {
-        // All wrapper classes are final, so each comparison is one of two pointers.
+        // All wrapper classes are final, so each test is a comparison of pointers.
         if (lock instanceof Integer || lock instanceof Long || lock instanceof Boolean || lock instanceof Character
                 || lock instanceof Byte || lock instanceof Short || lock instanceof Double || lock instanceof Float) {
             throw new IllegalMonitorStateException("synchronized on an instance of " + lock.getClass().getName()

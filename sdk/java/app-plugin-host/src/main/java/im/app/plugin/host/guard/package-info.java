@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What rewritten code of plugins calls; plugins can access no other package of the host. */
+/**
+ * The methods that rewritten code of plugins calls. No other package of the host is visible to
+ * plugins.
+ */
 package im.app.plugin.host.guard;

@@ -2,7 +2,7 @@
 
 package im.app.plugin.host.load;
 
-/** What is found in a class file without parsing it. */
+/** Inspects class files without parsing them. */
 final class ClassBytes {
     /** The offset of the major version. */
     private static final int MAJOR = 6;
@@ -20,7 +20,7 @@ final class ClassBytes {
         classFile[MAJOR + 1] = (byte) version;
     }
 
-    /** Reports whether a class file has a certain byte anywhere. */
+    /** Returns whether a class file contains a byte. */
     static boolean contains(byte[] classFile, byte b) {
         for (byte c : classFile) {
             if (c == b) {
@@ -30,7 +30,9 @@ final class ClassBytes {
         return false;
     }
 
-    /** Reports whether a class file has one of two texts of four letters anywhere. */
+    /**
+     * Returns whether a class file contains one of two texts of four letters, packed into integers.
+     */
     static boolean contains(byte[] classFile, int letters, int others) {
         int last = 0;
         for (byte c : classFile) {

@@ -8,8 +8,8 @@ import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.Opcodes;
 
 /**
- * A class file of a plugin, read by ASM. Its parts are parsed when they are asked for. All methods
- * throw a {@link RuntimeException} if it is malformed.
+ * A class file of a plugin, parsed lazily by ASM. All methods throw a {@link RuntimeException} if
+ * it is malformed.
  */
 class ClassFile extends ClassReader {
     /** The newest class file version that ASM accepts. */
@@ -22,14 +22,14 @@ class ClassFile extends ClassReader {
         this.bytes = bytes;
     }
 
-    /** Returns the bytes as they were given. */
+    /** Returns the original bytes. */
     byte[] bytes() {
         return bytes;
     }
 
     /**
-     * Marks newer class files with the newest version. ASM still rejects constants and instructions
-     * that it does not know.
+     * Returns a copy with the newest accepted version if the class file is newer. ASM still rejects
+     * unknown constants and instructions.
      */
     private static byte[] readable(byte[] bytes) {
         if (ClassBytes.version(bytes) <= NEWEST) {
@@ -40,9 +40,7 @@ class ClassFile extends ClassReader {
         return copy;
     }
 
-    /**
-     * Returns the methods, by their positions, that have a certain byte among their instructions.
-     */
+    /** Returns the positions of the methods whose instructions contain a byte. */
     BitSet methodsWith(int opcode) {
         BitSet found = new BitSet();
         char[] buffer = new char[getMaxStringLength()];

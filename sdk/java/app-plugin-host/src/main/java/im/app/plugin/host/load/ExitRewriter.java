@@ -8,12 +8,12 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Replaces calls and method handles of {@link System#exit}, {@link Runtime#exit} and {@link
- * Runtime#halt} by those of the static methods of {@link im.app.plugin.host.guard.Exits} that have
- * the same names and take the same from the stack.
+ * Redirects calls and method handles of {@link System#exit}, {@link Runtime#exit} and {@link
+ * Runtime#halt} to the static methods of {@link im.app.plugin.host.guard.Exits} with the same names
+ * and operands.
  */
 final class ExitRewriter {
-    /** The names of the methods, as the bytes of constants. */
+    /** The names of the methods, packed into integers. */
     private static final int EXIT = 'e' << 24 | 'x' << 16 | 'i' << 8 | 't';
 
     private static final int HALT = 'h' << 24 | 'a' << 16 | 'l' << 8 | 't';
@@ -28,11 +28,11 @@ final class ExitRewriter {
      * the JVM reports
      */
     static byte[] rewrite(byte[] classFile) {
-        // Few classes have the names, so few are parsed.
+        // Few classes contain the names, so few are parsed.
         return ClassBytes.contains(classFile, EXIT, HALT) ? Rewriter.rewrite(classFile) : classFile;
     }
 
-    /** A class of its own so that ASM is loaded only if it is needed. */
+    /** A separate class, so that ASM is loaded only if it is needed. */
     private static final class Rewriter extends InstructionRewriter {
         private static final String GUARD = "im/app/plugin/host/guard/Exits";
         private static final String DESCRIPTOR = "(I)V";
@@ -49,7 +49,10 @@ final class ExitRewriter {
             }
         }
 
-        /** Returns the descriptor of the guard's method for a method, null if it has none. */
+        /**
+         * Returns the descriptor of the guard method that replaces a method; null if it is not
+         * replaced.
+         */
         private static String guarded(boolean virtual, String owner, String name, String descriptor) {
             if (!descriptor.equals(DESCRIPTOR)) {
                 return null;

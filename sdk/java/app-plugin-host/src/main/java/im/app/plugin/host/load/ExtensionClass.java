@@ -16,7 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A class of a plugin that implements extension points or has endpoints, after it was checked. */
+/** A checked class of a plugin that implements extension points or has endpoints. */
 public final class ExtensionClass {
     private final Class<? extends AppExtension> type;
     private final Constructor<? extends AppExtension> constructor;
@@ -48,7 +48,7 @@ public final class ExtensionClass {
         try {
             return c.getMethod("getEndpoints").getDeclaringClass() != AppExtension.class;
         } catch (NoSuchMethodException e) {
-            throw new IllegalStateException(e); // AppExtension has it.
+            throw new IllegalStateException(e); // AppExtension declares it.
         }
     }
 
@@ -62,7 +62,8 @@ public final class ExtensionClass {
     }
 
     /**
-     * Finds the constructor that the host calls; the rules are the same for plugins and extensions.
+     * Returns the constructor that the host calls. The rules are the same for plugins and
+     * extensions.
      */
     static <T> Constructor<? extends T> publicConstructor(Class<? extends T> c) throws LoadException {
         if (c.isInterface() || Modifier.isAbstract(c.getModifiers())) {
@@ -80,7 +81,10 @@ public final class ExtensionClass {
         }
     }
 
-    /** Calls a constructor, and throws what it throws as the cause of a sentence. */
+    /**
+     * Calls a constructor. If it throws an exception, throws a LoadException with that cause; a
+     * VirtualMachineError is rethrown.
+     */
     static <T> T construct(Constructor<? extends T> constructor) throws LoadException {
         String name = constructor.getDeclaringClass().getName();
         try {
@@ -148,17 +152,17 @@ public final class ExtensionClass {
     }
 
     /**
-     * Makes an instance.
+     * Creates an instance.
      *
      * @return the instance
-     * @throws LoadException with what the constructor threw
+     * @throws LoadException if the constructor fails; its exception is the cause
      */
     public AppExtension construct() throws LoadException {
         return construct(constructor);
     }
 
     /**
-     * Tells the name of the class.
+     * Returns the name of the class.
      *
      * @return the name with its package
      */
@@ -167,7 +171,7 @@ public final class ExtensionClass {
     }
 
     /**
-     * Tells the extension points.
+     * Returns the extension points.
      *
      * @return the points that the class or a superclass implements
      */
@@ -176,7 +180,7 @@ public final class ExtensionClass {
     }
 
     /**
-     * Tells the methods of the points that the class has.
+     * Returns the methods of the extension points that the class overrides.
      *
      * @return their numbers
      */
@@ -185,10 +189,10 @@ public final class ExtensionClass {
     }
 
     /**
-     * Tells how the class has a method.
+     * Returns which variant of a method is called.
      *
      * @param method the number of the method
-     * @return true if it has the one that answers later
+     * @return true for the asynchronous one
      */
     public boolean async(int method) {
         return async[method];

@@ -14,21 +14,21 @@ import org.objectweb.asm.Type;
 
 /**
  * Recognizes methods that only call the default method of an interface with the same arguments. The
- * Scala compiler generates one for each default method that a class inherits; the author of the
- * class has not overridden anything by that.
+ * Scala compiler generates one for each default method that a class inherits; such a method does
+ * not count as an override.
  */
 final class Forwarders {
-    /** How many interfaces a call is followed through. */
+    /** The maximum number of interfaces through which a call is followed. */
     private static final int DEEPEST = 32;
 
     private Forwarders() {}
 
     /**
-     * Reports whether calling a method only runs the default method of an interface.
+     * Returns whether calling a method only runs the default method of an interface.
      *
      * @param m the method
      * @param point the interface
-     * @return false also if its class file cannot be read
+     * @return whether it does; false if its class file cannot be read
      */
     static boolean forwards(Method m, Class<?> point) {
         Method at = m;
@@ -79,8 +79,8 @@ final class Forwarders {
         }
 
         /**
-         * Returns the interface whose method is all that a method calls, null if it does anything
-         * else.
+         * Returns the class or interface that a method forwards to; null if the method is not a
+         * forwarder.
          */
         String target(Method m) {
             String descriptor = Type.getMethodDescriptor(m);
@@ -97,8 +97,8 @@ final class Forwarders {
 
                 @Override
                 public void visitMethodInsn(int opcode, String type, String name, String called, boolean isInterface) {
-                    // The body of a method of a trait is in a static method, which gets the object
-                    // as its first argument.
+                    // The body of a trait method is in a static method with the object as its first
+                    // parameter.
                     boolean same = opcode == Opcodes.INVOKESPECIAL && name.equals(m.getName()) && called.equals(descriptor);
                     boolean trait = opcode == Opcodes.INVOKESTATIC && name.equals(m.getName() + "$")
                             && called.equals("(L" + type + ";" + descriptor.substring(1));

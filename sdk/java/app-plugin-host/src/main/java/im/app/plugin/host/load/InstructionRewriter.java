@@ -13,7 +13,7 @@ import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
-/** Replaces some instructions of a method, and sets {@link #found} if it has any of them. */
+/** Replaces some instructions of a method. Sets {@link #found} if the method has any of them. */
 abstract class InstructionRewriter extends MethodVisitor {
     private static final int API = Opcodes.ASM9;
 
@@ -25,7 +25,7 @@ abstract class InstructionRewriter extends MethodVisitor {
     /**
      * Creates a rewriter of a method.
      *
-     * @param out gets the new method; null only searches
+     * @param out receives the new method; null to search only
      */
     InstructionRewriter(MethodVisitor out) {
         super(API, out);
@@ -37,7 +37,7 @@ abstract class InstructionRewriter extends MethodVisitor {
         super.visitCode();
     }
 
-    /** Drops attributes of code that ASM does not know: they may hold offsets of instructions. */
+    /** Drops unknown attributes of code, which may contain offsets of instructions. */
     @Override
     public void visitAttribute(Attribute attribute) {
         if (!inCode) {
@@ -46,12 +46,13 @@ abstract class InstructionRewriter extends MethodVisitor {
     }
 
     /**
-     * Rewrites methods of a class. All others are copied byte for byte.
+     * Rewrites the methods of a class that have an instruction to replace. All others are copied
+     * byte for byte.
      *
      * @param in the class
-     * @param candidates whether a method, by its position, may have an instruction to replace
+     * @param candidates returns whether the method at a position may have such an instruction
      * @param rewriter creates the rewriter of a method
-     * @return the bytes of the new class; those of the class if nothing is found
+     * @return the bytes of the new class; the original array if no instruction is found
      * @throws RuntimeException if the class is malformed, or the new one exceeds a limit of class
      * files
      */
@@ -84,7 +85,7 @@ abstract class InstructionRewriter extends MethodVisitor {
                         return searched.containsKey(next++) ? rewriter.apply(out) : out;
                     }
                 },
-                // Before Java 6 a StackMapTable has no meaning, and ASM does not write one.
+                // A StackMapTable has no meaning before Java 6, and ASM does not write one.
                 version < Opcodes.V1_6 ? ClassReader.SKIP_FRAMES : 0);
         byte[] out = writer.toByteArray();
         ClassBytes.setVersion(out, version);

@@ -2,24 +2,27 @@
 
 package im.app.plugin.host.load;
 
-/** A plugin that cannot be loaded. The message is a sentence for its author. */
+/**
+ * Thrown if a plugin cannot be loaded. The message is for its author and is reported without the
+ * class name.
+ */
 public final class LoadException extends Exception {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what is wrong with which class, and the rule
+     * @param message the invalid class and the rule that it violates
      */
     public LoadException(String message) {
         super(message);
     }
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what was tried
-     * @param cause what was thrown meanwhile
+     * @param message the failed operation
+     * @param cause the exception that it threw
      */
     public LoadException(String message, Throwable cause) {
         super(message, cause);

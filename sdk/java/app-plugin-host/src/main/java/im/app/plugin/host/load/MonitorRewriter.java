@@ -10,11 +10,11 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Inserts a check before every {@code monitorenter} of a class: a duplicate of the reference and a
- * call of {@link im.app.plugin.host.guard.Monitors#check}. Jumps to the instruction get to its
- * check.
+ * call of {@link im.app.plugin.host.guard.Monitors#check}. Jumps to the instruction are redirected
+ * to its check.
  */
 final class MonitorRewriter {
-    /** The class cannot be rewritten; the JVM may accept it nevertheless. */
+    /** Thrown if a class cannot be rewritten; the JVM may still accept it. */
     static final class Unsuitable extends Exception {
         private static final long serialVersionUID = 1L;
 
@@ -30,14 +30,14 @@ final class MonitorRewriter {
      *
      * @param classFile the class
      * @return the class with the checks; the same array if it has no {@code monitorenter}
-     * @throws Unsuitable with the reason, if it cannot be rewritten
+     * @throws Unsuitable if the class cannot be rewritten; the message is the reason
      */
     static byte[] rewrite(byte[] classFile) throws Unsuitable {
-        // Most classes lack the byte, so few are parsed.
+        // Few classes contain the byte, so few are parsed.
         return ClassBytes.contains(classFile, (byte) Opcodes.MONITORENTER) ? Rewriter.rewrite(classFile) : classFile;
     }
 
-    /** A class of its own so that ASM is loaded only if it is needed. */
+    /** A separate class, so that ASM is loaded only if it is needed. */
     private static final class Rewriter extends InstructionRewriter {
         private static final String GUARD = "im/app/plugin/host/guard/Monitors";
         private static final int LARGEST_STACK = 0xffff;

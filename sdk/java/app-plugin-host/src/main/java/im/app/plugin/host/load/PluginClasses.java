@@ -14,17 +14,17 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * The classes of a plugin, checked.
+ * The checked classes of a plugin.
  *
- * @param loader where they are from; it is open
- * @param extensions the classes that implement extension points
- * @param warnings what is odd but no reason to refuse the plugin
+ * @param loader their loader, which is open
+ * @param extensions the extension classes
+ * @param warnings problems that do not prevent loading the plugin
  */
 public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions, List<String> warnings) {
     private static final ServerClasses SERVER = new ServerClasses(PluginClasses.class.getClassLoader());
 
     /**
-     * Gives the loader of the classes that all plugins see.
+     * Returns the loader of the classes that are visible to all plugins.
      *
      * @return the parent of the loaders of plugins
      */
@@ -33,27 +33,26 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
     }
 
     /**
-     * Says what is to be loaded.
+     * The parameters of loading a plugin.
      *
-     * @param module the number that the plugin gets
+     * @param module the number of the plugin
      * @param id the id of the plugin
      * @param className its entry class
      * @param file the jar
-     * @param fileName how messages call the jar
-     * @param strict whether classes that are also in the server are an error
+     * @param fileName the name of the jar in messages
+     * @param strict whether classes that the server has as well are an error
      */
     public record Request(int module, String id, String className, File file, String fileName, boolean strict) {}
 
     /**
-     * Loads the classes of a plugin and asks its entry class for its extensions. The calling thread
-     * has the loader of the plugin as its context loader afterwards.
+     * Loads the entry class and the extension classes of a plugin. Sets the context class loader of
+     * the calling thread to the loader of the plugin.
      *
-     * @param request what to load
-     * @param opened gets the loader as soon as there is one
-     * @param later gets warnings about classes that are loaded later
+     * @param request the parameters
+     * @param opened receives the loader once it is created
+     * @param later receives warnings about classes that are loaded later
      * @return the classes
-     * @throws LoadException with a sentence, if they are not as they should be; the loader is
-     * closed then
+     * @throws LoadException if the jar or a class is invalid; the loader is closed then
      */
     public static PluginClasses load(Request request, Consumer<PluginLoader> opened, Consumer<String> later) throws LoadException {
         PluginLoader loader;
@@ -87,7 +86,7 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
         try {
             loader.close();
         } catch (IOException e) {
-            // The file was only read, so that nothing is lost.
+            // The file was only read, so no data is lost.
         }
     }
 
@@ -99,7 +98,7 @@ public record PluginClasses(PluginLoader loader, List<ExtensionClass> extensions
             throw new LoadException("there is no class " + request.className + " in " + request.fileName
                     + ", which its descriptor names as the class of the plugin");
         } catch (NoClassDefFoundError e) {
-            // A name in another case, on a file system that does not care.
+            // The class file is at the path of another name.
             if (e.getMessage() != null && e.getMessage().contains("wrong name")) {
                 throw new LoadException("the class of the plugin is not in the place of its name in " + request.fileName, e);
             }

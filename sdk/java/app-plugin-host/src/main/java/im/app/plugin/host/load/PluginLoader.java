@@ -28,16 +28,16 @@ import java.util.jar.Manifest;
 import java.util.zip.ZipFile;
 
 /**
- * The classes and resources of one plugin. Classes are asked of the server first, resources of the
- * jar. The jar is open as long as the loader is; URLs of its resources read from that one open
- * file, so nothing keeps it when it is closed.
+ * Loads the classes and resources of one plugin: classes from the server first, resources from the
+ * jar first. The jar is open until the loader is closed; URLs of its resources read from the same
+ * open file, so that nothing keeps it open afterwards.
  */
 public final class PluginLoader extends SecureClassLoader implements Closeable {
     static {
         registerAsParallelCapable();
     }
 
-    /** The newest class files that this virtual machine reads. */
+    /** The newest class file version that this virtual machine accepts. */
     private static final int NEWEST = (int) Double.parseDouble(System.getProperty("java.class.version"));
 
     private final int module;
@@ -54,10 +54,10 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
      * @param module the number of the plugin in this host
      * @param name a name for stack traces
      * @param file the jar
-     * @param fileName how messages call it
-     * @param strict whether it is an error that the jar has a class which the server has, too
-     * @param server the classes of the server
-     * @param warnings gets sentences about classes that are not as they should be
+     * @param fileName the name of the jar in messages
+     * @param strict whether loading a class from the server is an error if the jar contains it, too
+     * @param server the loader of the classes of the server
+     * @param warnings receives warnings about classes that are loaded without checks
      * @throws IOException if the jar cannot be read
      */
     PluginLoader(int module, String name, File file, String fileName, boolean strict, ClassLoader server, Consumer<String> warnings)
@@ -73,7 +73,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
     }
 
     /**
-     * Tells which plugin it is.
+     * Returns the number of the plugin.
      *
      * @return the number of the plugin
      */
@@ -82,9 +82,9 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
     }
 
     /**
-     * Tells where the classes come from.
+     * Returns the name of the jar.
      *
-     * @return the name of the jar for messages
+     * @return the name for messages
      */
     public String fileName() {
         return fileName;
@@ -95,10 +95,10 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
     }
 
     /**
-     * Tells whether the jar has a class.
+     * Returns whether the jar contains a class.
      *
      * @param name the name of the class
-     * @return whether there is a file for it
+     * @return whether the jar contains its class file
      */
     public boolean has(String name) {
         return jar.getJarEntry(path(name)) != null;
@@ -182,7 +182,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
             Manifest manifest = jar.getManifest();
             main = manifest == null ? null : manifest.getMainAttributes();
         } catch (IOException e) {
-            // The manifest only names versions; the classes are what counts.
+            // The manifest only provides the names and versions of packages, which are optional.
         }
         try {
             if (main == null) {
@@ -199,7 +199,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
                         null);
             }
         } catch (IllegalArgumentException e) {
-            // Another thread was quicker.
+            // Another thread has defined it.
         }
     }
 
@@ -254,13 +254,13 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
         }
     }
 
-    /** Closes the jar. Classes that were not loaded yet cannot be loaded any more. */
+    /** Closes the jar. Classes that are not loaded yet can no longer be loaded. */
     @Override
     public void close() throws IOException {
         jar.close();
     }
 
-    /** Opens entries of the jar of one loader, without the cache that would keep the file open. */
+    /** Opens entries of the jar of a loader, without the cache that would keep the file open. */
     private static final class Entries extends URLStreamHandler {
         private final PluginLoader loader;
 

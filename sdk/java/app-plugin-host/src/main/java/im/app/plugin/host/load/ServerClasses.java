@@ -9,8 +9,8 @@ import java.util.Enumeration;
 
 /**
  * The parent of the loaders of plugins: the platform, the API with the client protocol, and the
- * protobuf runtime. The host itself cannot be seen, but for the checks that the code of plugins is
- * made to call.
+ * protobuf runtime. Of the host itself, only the checks that rewritten code of plugins calls are
+ * visible.
  */
 final class ServerClasses extends ClassLoader {
     static {
@@ -20,9 +20,9 @@ final class ServerClasses extends ClassLoader {
     private final ClassLoader host;
 
     /**
-     * Offers classes of a host.
+     * Creates a loader of the visible classes of a host.
      *
-     * @param host the loader that has the API
+     * @param host the loader of the host and the API
      */
     ServerClasses(ClassLoader host) {
         super("server", ClassLoader.getPlatformClassLoader());

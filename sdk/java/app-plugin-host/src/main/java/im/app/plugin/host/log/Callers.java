@@ -14,7 +14,7 @@ public final class Callers {
      * Returns the plugin that the current thread works for: by its context loader, or else by the
      * classes on its stack.
      *
-     * @return the loader of the plugin, null if there is none
+     * @return the loader of the plugin; null if there is none
      */
     public static PluginLoader current() {
         PluginLoader found = of(Thread.currentThread().getContextClassLoader());
@@ -35,7 +35,7 @@ public final class Callers {
     /**
      * Returns the plugin that the current thread works for.
      *
-     * @return the number of the plugin, 0 if there is none
+     * @return the number of the plugin; 0 if there is none
      */
     public static int module() {
         PluginLoader found = current();

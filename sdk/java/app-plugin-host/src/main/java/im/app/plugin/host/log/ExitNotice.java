@@ -3,8 +3,8 @@
 package im.app.plugin.host.log;
 
 /**
- * Records the status with which, and the plugin by which, the process is being ended. The virtual
- * machine does not pass them to shutdown hooks, but logs them just before.
+ * Records the exit status and the plugin that ends the process. The virtual machine does not pass
+ * the status to shutdown hooks, but logs it before it runs them.
  */
 public final class ExitNotice {
     private static volatile int status;

@@ -12,7 +12,7 @@ import java.lang.management.ManagementFactory;
  * that plugin.
  */
 final class HeapDump {
-    /** The file in which the server expects it; null if it does not. */
+    /** The path at which the server expects the dump; null if it expects none. */
     private static final String FILE = System.getProperty("app.plugin.host.heap-dump");
 
     /** The maximum heap size for a dump: a larger one takes too long to write and to read. */
@@ -23,8 +23,8 @@ final class HeapDump {
     private HeapDump() {}
 
     /**
-     * Allocates what writing needs while there is memory, and runs all code of it once without
-     * effect.
+     * Prepares a dump while there is memory: runs its code once without effect, with a path that
+     * does not exist.
      */
     static void prepare() {
         if (FILE != null && Runtime.getRuntime().maxMemory() <= LARGEST) {
@@ -46,7 +46,7 @@ final class HeapDump {
         try {
             b.dumpHeap(file, true);
         } catch (IOException | RuntimeException e) {
-            // The server has to do without it.
+            // The dump is optional.
         }
     }
 }

@@ -58,7 +58,7 @@ public final class LineStream extends OutputStream {
         }
     }
 
-    /** Writes the unfinished line of a plugin that calls flush. */
+    /** Writes the unfinished line of the calling plugin. */
     @Override
     public void flush() {
         StackRoom.ensure();
@@ -75,7 +75,10 @@ public final class LineStream extends OutputStream {
         }
     }
 
-    /** Adds bytes to the line of a plugin, and removes and returns complete lines. */
+    /**
+     * Adds bytes to the line of a plugin. Removes and returns complete lines; returns null if there
+     * are none.
+     */
     private String take(int module, byte[] b, int from, int n) {
         lock.lock();
         try {

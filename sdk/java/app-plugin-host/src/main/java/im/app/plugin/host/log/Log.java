@@ -15,13 +15,13 @@ public interface Log {
     int DEBUG = 3;
 
     /**
-     * Writes a line. Waits while the server cannot accept more lines.
+     * Writes a line. Blocks while the server does not accept more lines.
      *
-     * @param module the plugin that writes, 0 if it is none
+     * @param module the number of the plugin that writes; 0 if there is none
      * @param level one of the constants of this interface
      * @param logger the name of the logger, usually a class
      * @param message the message
-     * @param thrown the exception, or null
+     * @param thrown the exception; may be null
      */
     void write(int module, int level, String logger, String message, Throwable thrown);
 }

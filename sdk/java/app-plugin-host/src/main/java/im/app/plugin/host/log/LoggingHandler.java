@@ -10,13 +10,13 @@ import java.util.logging.SimpleFormatter;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Passes what plugins log with {@code java.util.logging} to the log of the server. */
+/** Forwards records of {@code java.util.logging} to the log of the server. */
 public final class LoggingHandler extends Handler {
     private static final Pattern EXIT = Pattern.compile("Runtime\\.exit\\(\\) called with status: (-?\\d+)");
 
     private final Formatter formatter = new SimpleFormatter();
 
-    /** Called by java.util.logging, by name. */
+    /** Called by java.util.logging through reflection. */
     public LoggingHandler() {
         setLevel(Level.ALL);
     }

@@ -10,10 +10,10 @@ import java.util.logging.LogManager;
 
 /**
  * Configures {@code java.util.logging} to write to the log of the server. The library creates an
- * instance on first use, so that plugins that do not use it have no cost.
+ * instance on first use, so it costs nothing if no plugin uses it.
  */
 public final class LoggingSetup {
-    /** Called by java.util.logging, by name. */
+    /** Called by java.util.logging through reflection. */
     public LoggingSetup() {
         // The level of java.lang.Runtime makes the virtual machine log the status with which a
         // plugin ends the process.

@@ -19,37 +19,40 @@ public final class Memory {
     private static final int PLENTY = 4;
 
     /**
-     * If less than this fraction of the heap (1/n) is free after a collection, part of which the
-     * collector needs, the process can hardly continue.
+     * If less than this fraction of the heap (1/n) is free after a collection, memory is exhausted:
+     * the collector itself needs a part of it.
      */
     private static final int LITTLE = 20;
 
     /**
-     * If this part of the time was spent on collections and less than an eighth of the heap is
+     * If this fraction of the time is spent on collections and less than an eighth of the heap is
      * free, the process makes no progress.
      */
     private static final double MOST = 0.9;
 
     private static final int SCARCE = 8;
 
-    /** How long collections must have continued like that, in nanoseconds. */
+    /** The minimum time over which that fraction is measured, in nanoseconds. */
     private static final long LONG = 2_000_000_000L;
 
     /**
-     * Memory that is released in parts when the process ends for lack of memory, so that it can
-     * report the reason.
+     * The size of the reserve, in bytes. It is released in parts when the process ends for lack of
+     * memory, so that it can report the reason.
      */
     private static final int RESERVED = 1 << 20;
 
     private static final int PARTS = 16;
 
-    /** The number of classes that must fit. */
+    /** The number of classes that must still be definable. */
     private static final int PROBES = 8;
 
     /** How long a result is valid, in nanoseconds. */
     private static final long FRESH = 500_000_000L;
 
-    /** A class for testing whether another one fits. It is read while there is memory. */
+    /**
+     * The class file for testing whether a class can be defined, read while there is memory; null
+     * if it cannot be read.
+     */
     private static volatile byte[] probe;
 
     private static byte[][] reserve;
@@ -62,20 +65,20 @@ public final class Memory {
 
     private Memory() {}
 
-    /** Reserves memory that the end of the process needs. */
+    /** Reserves memory for ending the process. */
     static void reserve() {
         reserve = new byte[PARTS][(int) Math.min(RESERVED, Runtime.getRuntime().maxMemory() / 32) / PARTS];
         try (InputStream in = Memory.class.getResourceAsStream("ExitNotice.class")) {
             probe = in == null ? null : in.readAllBytes();
         } catch (IOException e) {
-            // Then only the heap is checked.
+            // Only the heap is checked then.
         }
     }
 
     /**
-     * Releases a part of that memory.
+     * Releases a part of the reserve.
      *
-     * @return whether there is more of it
+     * @return whether a part is left
      */
     static boolean release() {
         if (released < PARTS) {
@@ -85,8 +88,8 @@ public final class Memory {
     }
 
     /**
-     * Detects a process that spends nearly all time on garbage collections that free hardly
-     * anything: no error reports that, and every call takes forever. Used by one thread.
+     * Detects thrashing: garbage collections take nearly all the time and free hardly any memory.
+     * No error reports that, and calls make no progress. Not safe for concurrent use.
      */
     public static final class Thrashing {
         private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
@@ -97,7 +100,7 @@ public final class Memory {
         public Thrashing() {}
 
         /**
-         * Checks; must be called several times per second.
+         * Checks for thrashing. Must be called several times per second.
          *
          * @return whether the process cannot continue
          */
@@ -127,14 +130,14 @@ public final class Memory {
      * Returns whether so little memory is left that the process cannot continue.
      *
      * @param e the error
-     * @return false if there is enough, even if that required a collection
+     * @return false if enough is left, even if only after a collection
      */
     public static boolean exhausted(OutOfMemoryError e) {
         try {
             String message = e.getMessage();
             return look(message != null && (message.contains("etaspace") || message.contains("class space")));
         } catch (VirtualMachineError | LinkageError again) {
-            return true; // Not even enough to determine it.
+            return true; // Not even enough memory to determine it.
         }
     }
 
@@ -159,8 +162,8 @@ public final class Memory {
     }
 
     /**
-     * The memory for classes can be exhausted long before its usage reaches the limit, so only an
-     * attempt is conclusive.
+     * Returns whether classes can still be defined, by defining some: the memory for classes can be
+     * exhausted long before its usage reaches the limit.
      */
     private static boolean hasRoomForClasses() {
         byte[] code = probe;

@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Ends the process when there is no memory left. A thread that exists from the start does that: a
- * waiting virtual thread, for example one that sends a frame, may never run again without memory
- * for classes.
+ * Ends the process when its memory is exhausted, on a thread that exists from the start: a waiting
+ * virtual thread, for example one that sends a frame, may never run again without memory for
+ * classes.
  */
 public final class NoMemory {
     /** The exit status of the process. */
@@ -25,7 +25,7 @@ public final class NoMemory {
     private NoMemory() {}
 
     /**
-     * Reserves what the end needs, while there is memory.
+     * Allocates the resources for ending the process while there is memory.
      *
      * @param to the error stream of the process itself
      */
@@ -33,7 +33,7 @@ public final class NoMemory {
         error = to;
         Memory.reserve();
         HeapDump.prepare();
-        Callers.module(); // Its classes may not fit later.
+        Callers.module(); // Loads its classes, which may fail later.
         new Cause(null, 0);
         thread = Thread.ofPlatform().name("no memory").daemon().start(NoMemory::run);
     }
@@ -50,10 +50,10 @@ public final class NoMemory {
         }
         for (boolean more = true; more && CAUSE.get() == null; ) {
             try {
-                more = Memory.release(); // Another thread that fills the heap may be faster.
+                more = Memory.release(); // Another thread may use the memory first.
                 CAUSE.compareAndSet(null, new Cause(e, Callers.module()));
             } catch (Throwable again) {
-                // Without memory for classes it may be another error than OutOfMemoryError.
+                // Without memory for classes, it may be an error other than OutOfMemoryError.
             }
         }
         if (CAUSE.get() == null) {
@@ -62,7 +62,7 @@ public final class NoMemory {
         while (true) {
             LockSupport.unpark(t);
             LockSupport.park(CAUSE);
-            Thread.interrupted(); // An interrupted thread would not wait.
+            Thread.interrupted(); // park returns at once in an interrupted thread.
         }
     }
 
@@ -87,7 +87,7 @@ public final class NoMemory {
                 error.println(cause.thrown);
                 break;
             } catch (Throwable again) {
-                // As above.
+                // Retry with more of the reserve.
             }
         }
     }

@@ -7,8 +7,8 @@ import java.io.PrintStream;
 import java.util.function.BiConsumer;
 
 /**
- * Redirects everything that plugins write with the usual means of Java to the log of the server. It
- * affects the whole process.
+ * Redirects standard output, standard error, {@code java.util.logging} and uncaught exceptions of
+ * the whole process to the log of the server.
  */
 public final class Redirect {
     private static volatile Log log = (module, level, logger, message, thrown) -> {};
@@ -48,7 +48,7 @@ public final class Redirect {
     /**
      * Notifies the server that the plugin of the current thread is about to end the process.
      *
-     * @param how how it does so
+     * @param how the call or the error that ends it
      */
     public static void ending(String how) {
         ending(Callers.module(), how);

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Passes everything that plugins write to the log of the server. */
+/** Redirects the output of plugins to the log of the server, and handles exhausted memory. */
 package im.app.plugin.host.log;

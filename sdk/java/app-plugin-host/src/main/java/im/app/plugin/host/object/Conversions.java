@@ -36,7 +36,7 @@ final class Conversions {
 
     private Conversions() {}
 
-    /** Returns the distance of a value from a type, {@link #NO} if it cannot be converted. */
+    /** Returns the cost of converting a value to a type; {@link #NO} if it cannot be converted. */
     static int cost(Object v, Class<?> t) {
         return switch (v) {
             case null -> t.isPrimitive() ? NO : t == String.class ? 1 : t.isArray() ? 3 : 2;
@@ -152,7 +152,7 @@ final class Conversions {
         return functional(t) ? 1 : 3;
     }
 
-    /** Returns whether an interface has one abstract method. */
+    /** Returns whether an interface has exactly one abstract method. */
     static boolean functional(Class<?> t) {
         int n = 0;
         for (Method m : t.getMethods()) {
@@ -189,7 +189,7 @@ final class Conversions {
         return Math.min(n, 9);
     }
 
-    /** Converts a value to a type that permits it. */
+    /** Converts a value to a type for which the cost is not {@link #NO}. */
     static Object convert(Object v, Class<?> t, Proxies proxies) {
         return switch (v) {
             case null -> null;

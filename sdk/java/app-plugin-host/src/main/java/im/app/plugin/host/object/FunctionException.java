@@ -30,8 +30,8 @@ public final class FunctionException extends RuntimeException {
     }
 
     /**
-     * Creates the exception for a value that the other language knows by a number, which it may
-     * forget when this object is collected.
+     * Creates the exception for a value that the other language identifies by a number, which is
+     * released after this object is garbage-collected.
      */
     FunctionException(String message, String stack, Owner owner, int number) {
         super(message);
@@ -41,7 +41,7 @@ public final class FunctionException extends RuntimeException {
         owner.add(this, number);
     }
 
-    /** Returns the number of an exception of an owner's function, null if there is none. */
+    /** Returns the number of the exception if a function of the owner threw it; null otherwise. */
     Integer number(Owner of) {
         return owner == of ? number : null;
     }

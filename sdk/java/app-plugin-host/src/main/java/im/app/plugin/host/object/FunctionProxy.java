@@ -13,13 +13,16 @@ import java.util.List;
 
 /** Implements a Java interface by a function of another language. */
 final class FunctionProxy implements InvocationHandler {
-    /** The outcome of calling an object without a function with the name of the method. */
+    /** The outcome if the object has no function with the name of the method. */
     private static final int ABSENT = 2;
 
     private final JavaObjects objects;
     private final Owner owner;
     private final int function;
-    /** Whether the interface has one abstract method, so that its default methods are used. */
+    /**
+     * Whether the interface has exactly one abstract method; its default methods are not passed to
+     * the function then.
+     */
     private final boolean functional;
 
     private FunctionProxy(JavaObjects objects, Owner owner, int function, boolean functional) {
@@ -39,7 +42,7 @@ final class FunctionProxy implements InvocationHandler {
         return proxy;
     }
 
-    /** Returns the function of an object of its owner, null if there is none. */
+    /** Returns the function of a proxy that belongs to the owner; null for other objects. */
     static Integer function(Object o, Owner owner) {
         return Proxy.isProxyClass(o.getClass()) && Proxy.getInvocationHandler(o) instanceof FunctionProxy p && p.owner == owner ? p.function : null;
     }

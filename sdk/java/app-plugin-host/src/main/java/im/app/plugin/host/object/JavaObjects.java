@@ -32,8 +32,8 @@ public final class JavaObjects {
     private final Tell tell;
     private final Map<Integer, Owner> owners = new ConcurrentHashMap<>();
     /**
-     * The request on whose thread an object is used, so that the server knows which request waits
-     * for a function.
+     * The request that the thread runs, so that the server knows which request waits for a
+     * function.
      */
     private final ThreadLocal<Long> during = new ThreadLocal<>();
 
@@ -132,7 +132,10 @@ public final class JavaObjects {
         }
     }
 
-    /** Finds a class by its name; nested classes may have dots, arrays have brackets. */
+    /**
+     * Loads a class by its name. Names of nested classes may contain dots, those of arrays end with
+     * brackets.
+     */
     private Class<?> type(String name) throws RefusedException {
         if (name.endsWith("[]")) {
             return type(name.substring(0, name.length() - 2)).arrayType();
@@ -193,8 +196,8 @@ public final class JavaObjects {
     }
 
     /**
-     * Returns whether a value of the other language itself is converted to an array, or to an
-     * instance of an interface.
+     * Returns whether the argument itself is converted to the instance: a list or bytes to an
+     * array; a list, a map or a function to an interface.
      */
     private static boolean made(Class<?> type, Object v) {
         if (type.isArray()) {
@@ -342,7 +345,10 @@ public final class JavaObjects {
         return owners.values().stream().mapToInt(Owner::size).sum();
     }
 
-    /** Returns the number of functions of the owners that are, or may be, in use. */
+    /**
+     * Returns the number of functions of the owners whose proxies are not known to be
+     * garbage-collected.
+     */
     public int functions() {
         owners.values().forEach(this::releaseFunctions);
         return owners.values().stream().mapToInt(Owner::functions).sum();

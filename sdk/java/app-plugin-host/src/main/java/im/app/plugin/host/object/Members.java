@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The accessible public members of a class. They are collected once. */
+/** The accessible public members of a class, cached by class. */
 final class Members {
     private static final AtomicInteger NUMBERS = new AtomicInteger();
     private static final ClassValue<Members> ALL = new ClassValue<>() {
@@ -28,7 +28,7 @@ final class Members {
     };
 
     final Class<?> type;
-    /** Numbers for the class as the class of an object, and as itself. */
+    /** The numbers of the class for its instances, and for the class itself. */
     final int number = NUMBERS.incrementAndGet();
 
     final int staticNumber = NUMBERS.incrementAndGet();
@@ -105,7 +105,7 @@ final class Members {
         }
     }
 
-    /** Adds a method unless a more derived class has it already. */
+    /** Adds a method unless a more derived class declares it. */
     private static void add(Map<String, List<Executable>> to, Method m) {
         List<Executable> same = to.computeIfAbsent(m.getName(), n -> new ArrayList<>());
         for (int i = 0; i < same.size(); i++) {

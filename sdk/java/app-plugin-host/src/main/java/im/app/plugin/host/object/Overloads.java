@@ -22,9 +22,9 @@ final class Overloads {
      *
      * @param what the name for messages
      * @param all the methods with the name
-     * @param signature the types of the parameters separated by commas, null to compare all
+     * @param signature the types of the parameters separated by commas; null to compare all
      * @param args the arguments
-     * @param proxies creates interfaces from functions
+     * @param proxies implements interfaces by functions
      */
     static Choice choose(String what, List<Executable> all, String signature, List<Object> args, Conversions.Proxies proxies) throws RefusedException {
         List<Executable> candidates = all;

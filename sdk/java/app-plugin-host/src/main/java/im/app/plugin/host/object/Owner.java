@@ -17,12 +17,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A plugin of another language, and the objects and functions that it holds here. */
 final class Owner {
     /**
-     * A class as itself, with its static members; an instance of {@link Class} is an object like
-     * others.
+     * A class with its static members. An instance of {@link Class} is an ordinary object instead.
      */
     record StaticClass(Class<?> type) {}
 
-    /** Keeps the number of a proxy's function after the proxy is collected. */
+    /** Keeps the number of a proxy's function after the proxy is garbage-collected. */
     private static final class ProxyReference extends WeakReference<Object> {
         final int function;
 
@@ -37,7 +36,9 @@ final class Owner {
     private final Map<Integer, Object> handles = new ConcurrentHashMap<>();
     private final Set<ProxyReference> proxies = ConcurrentHashMap.newKeySet();
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
-    /** The calls of functions that have not read their responses, in the order of their start. */
+    /**
+     * The calls of functions whose responses have not been read yet, in the order of their start.
+     */
     private final TreeSet<Long> calls = new TreeSet<>();
     private final ArrayDeque<Release> releases = new ArrayDeque<>();
     private long begun;
@@ -78,13 +79,16 @@ final class Owner {
         return begun;
     }
 
-    /** Ends a call of a function, whose answer has been read. */
+    /** Ends a call of a function after its response was read. */
     synchronized void end(long call) {
         calls.remove(call);
         forget();
     }
 
-    /** Drops the released handles that no response can contain any more. */
+    /**
+     * Removes the released handles that no response can contain any more. Called with the lock
+     * held.
+     */
     private void forget() {
         for (Release r = releases.peek(); r != null && (calls.isEmpty() || calls.first() > r.call); r = releases.peek()) {
             handles.remove(r.handle);
@@ -104,7 +108,7 @@ final class Owner {
         proxies.add(new ProxyReference(proxy, function, collected));
     }
 
-    /** Returns the functions whose proxies were collected since the last time. */
+    /** Returns the functions whose proxies were garbage-collected since the previous call. */
     List<Integer> collectedFunctions() {
         List<Integer> out = new ArrayList<>();
         for (Object r = collected.poll(); r != null; r = collected.poll()) {

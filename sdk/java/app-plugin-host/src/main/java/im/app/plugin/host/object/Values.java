@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads and writes values with tags. */
+/** Reads and writes tagged values. */
 final class Values {
     private static final int NULL = 0;
     private static final int FALSE = 1;
@@ -77,7 +77,10 @@ final class Values {
         return out;
     }
 
-    /** Writes a value: plain ones by value, others as a new handle. */
+    /**
+     * Writes a value: primitive values and strings as such, functions of the owner by number,
+     * others as new handles.
+     */
     static void write(Out out, Object v, Owner owner) {
         switch (v) {
             case null -> out.u8(NULL);

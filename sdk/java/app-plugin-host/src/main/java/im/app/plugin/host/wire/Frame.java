@@ -32,9 +32,9 @@ public record Frame(int kind, long id, In body) {
     public static final int HOOK = 5;
     /** From the server: call a method of an extension. */
     public static final int CALL = 6;
-    /** From both: the result of a request. */
+    /** From both sides: the result of a request. */
     public static final int RESULT = 7;
-    /** From both: the failure of a request. */
+    /** From both sides: the failure of a request. */
     public static final int ERROR = 8;
     /** From the server: cancel a request. */
     public static final int CANCEL = 9;
@@ -54,7 +54,7 @@ public record Frame(int kind, long id, In body) {
     public static final int OBJECT = 16;
     /** From the host: a Java object calls a function of the server. */
     public static final int FUNCTION = 17;
-    /** From the server: make the JVM record events. */
+    /** From the server: control the flight recording of the JVM. */
     public static final int RECORD = 18;
     /** From the host: a plugin is about to end the process. */
     public static final int CULPRIT = 19;

@@ -6,7 +6,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Splits a stream into frames. It is used by one thread at a time. */
+/** Splits a stream into frames. Not safe for concurrent use. */
 public final class FrameReader {
     private final InputStream in;
     private final byte[] buffer = new byte[64 << 10];
@@ -16,7 +16,7 @@ public final class FrameReader {
     /**
      * Creates a reader.
      *
-     * @param in the stream; it needs no buffer
+     * @param in the stream, which need not be buffered
      */
     public FrameReader(InputStream in) {
         this.in = in;
@@ -25,7 +25,7 @@ public final class FrameReader {
     /**
      * Reads a frame.
      *
-     * @return the frame, null if the stream ended between two frames
+     * @return the frame; null if the stream ended between two frames
      * @throws IOException if the stream fails or ends within a frame
      */
     public Frame read() throws IOException {

@@ -7,10 +7,10 @@ import java.io.OutputStream;
 import java.util.Arrays;
 
 /**
- * Writes frames of many threads to a stream, without its own thread: a thread that sends while none
- * writes writes itself, and frames that others send meanwhile are part of the next write. Waiting
- * bytes are limited, so that a plugin that floods the log waits for the server instead of filling
- * the heap.
+ * Writes frames of many threads to a stream without a dedicated thread: a sender writes its frame
+ * itself if no other thread is writing; frames that are sent meanwhile become part of its next
+ * write. The number of waiting bytes is limited, so that a plugin that floods the log waits for the
+ * server instead of filling the heap.
  *
  * <p>Interrupts do not affect sending: a cancelled call still responds.
  */
@@ -21,16 +21,13 @@ public final class FrameWriter {
     /** A buffer that grew larger than this for one frame is not kept. */
     private static final int KEEP = 1 << 20;
 
-    /**
-     * After this many writes for others a sender passes the writing to a thread that waits for
-     * room.
-     */
+    /** After this many writes for others, a sender hands over to a thread that waits for room. */
     private static final int TURNS = 8;
 
     private final OutputStream out;
     private final ShortLock lock = new ShortLock();
 
-    // All of these are guarded by the lock.
+    // Guarded by the lock, except spare, which only the writing thread uses.
     private byte[] waiting = new byte[8 << 10];
     private byte[] spare = new byte[8 << 10];
     private int size;
@@ -49,8 +46,8 @@ public final class FrameWriter {
     }
 
     /**
-     * Sends a frame. Returns when the frame is written or will be part of another thread's next
-     * write, and waits while too many bytes are waiting.
+     * Sends a frame: writes it, or appends it to another thread's next write. Blocks while too many
+     * bytes are waiting.
      *
      * @param kind the kind of the frame
      * @param id the number of the request
@@ -62,7 +59,7 @@ public final class FrameWriter {
     }
 
     /**
-     * Sends a frame without waiting for room, for threads that must not wait.
+     * Sends a frame without waiting for room, for threads that must not block.
      *
      * @param kind the kind of the frame
      * @param id the number of the request
@@ -152,7 +149,7 @@ public final class FrameWriter {
         write(frame, n);
     }
 
-    /** Appends a frame to the waiting ones. The caller holds the lock. */
+    /** Appends a frame to the waiting ones. Called with the lock held. */
     private void append(byte[] frame, int n) {
         if (n > waiting.length - size) {
             waiting = Arrays.copyOf(waiting, Math.max(size + n, 2 * waiting.length));
@@ -162,8 +159,8 @@ public final class FrameWriter {
     }
 
     /**
-     * Returns a part to the waiting frames that this thread had no stack left to write: nothing of
-     * it was written.
+     * Puts frames back in front of the waiting ones after a stack overflow. None of them was
+     * written.
      */
     private void putBack(byte[] part, int partSize) {
         lock.lock();
@@ -185,8 +182,8 @@ public final class FrameWriter {
     }
 
     /**
-     * Writes a frame, unless it is null, and then the waiting ones, until there are none or another
-     * thread continues.
+     * Writes a frame, unless it is null, and then the waiting ones until none are left or another
+     * thread takes over.
      */
     private void write(byte[] frame, int n) throws IOException {
         boolean passed = false;

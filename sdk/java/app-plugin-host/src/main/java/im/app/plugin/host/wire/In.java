@@ -9,9 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
 /**
- * Reads the values of a frame's body in order. It is used by one thread at a time. Every method
- * throws a {@link ProtocolException} if the bytes end too early or are invalid; a length is checked
- * against the remaining bytes before memory is allocated for it.
+ * Reads the values of a frame's body in order. Not safe for concurrent use. Every method throws a
+ * {@link ProtocolException} if the bytes end too early or are invalid; a length is checked against
+ * the remaining bytes before memory is allocated for it.
  */
 public final class In {
     private static final byte[] NO_BYTES = {};
@@ -21,7 +21,7 @@ public final class In {
     private int at;
 
     /**
-     * Reads a whole array.
+     * Creates a reader of a whole array.
      *
      * @param data the bytes, which must not change any more
      */
@@ -30,7 +30,7 @@ public final class In {
     }
 
     /**
-     * Reads a part of an array.
+     * Creates a reader of a part of an array.
      *
      * @param data the bytes, which must not change any more
      * @param from the index of the first byte
@@ -102,7 +102,7 @@ public final class In {
     /**
      * Reads whether a value follows.
      *
-     * @return false if there is none
+     * @return whether a value follows
      */
     public boolean optional() {
         return bool();
@@ -187,7 +187,7 @@ public final class In {
     /**
      * Reads bytes.
      *
-     * @return a new array
+     * @return the bytes, which do not share memory with the frame
      */
     public byte[] bytes() {
         int n = count();
@@ -221,7 +221,7 @@ public final class In {
     /**
      * Reads a time.
      *
-     * @return the time, in milliseconds
+     * @return the time, with a precision of milliseconds
      */
     public Instant instant() {
         return Instant.ofEpochMilli(zigzag());
@@ -232,7 +232,7 @@ public final class In {
      *
      * @param parser the parser of its type
      * @param <T> its type
-     * @return the message, null if there is none
+     * @return the message; null if there is none
      */
     public <T extends MessageLite> T message(Parser<T> parser) {
         if (!optional()) {

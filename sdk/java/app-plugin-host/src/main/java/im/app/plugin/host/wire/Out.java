@@ -11,9 +11,9 @@ import java.time.Instant;
 import java.util.Arrays;
 
 /**
- * Builds a frame: it begins with room for the header, followed by the values of the body. It is
- * used by one thread at a time. A frame larger than {@link Frame#LIMIT} causes a
- * {@link ProtocolException} before memory is allocated for it.
+ * Builds a frame: room for the header, followed by the values of the body. Not safe for concurrent
+ * use. A frame larger than {@link Frame#LIMIT} causes a {@link ProtocolException} before memory is
+ * allocated for it.
  */
 public final class Out {
     private byte[] data;
@@ -133,7 +133,7 @@ public final class Out {
     /**
      * Writes whether a value follows.
      *
-     * @param present false if there is none
+     * @param present whether a value follows
      */
     public void optional(boolean present) {
         bool(present);
@@ -190,8 +190,7 @@ public final class Out {
      * @param v the text
      */
     public void string(String v) {
-        // Text that is longer than a frame in characters is longer in bytes, too: it is not
-        // encoded.
+        // UTF-8 has at least one byte per char: text that is too long fails before it is encoded.
         room(v.length());
         bytes(v.getBytes(StandardCharsets.UTF_8));
     }
@@ -249,7 +248,7 @@ public final class Out {
     /**
      * Writes an optional protobuf message.
      *
-     * @param v the message, null if there is none
+     * @param v the message; null for none
      */
     public void message(MessageLite v) {
         optional(v != null);

@@ -2,14 +2,14 @@
 
 package im.app.plugin.host.wire;
 
-/** Invalid bytes, or a value that does not fit into a frame. */
+/** Thrown if bytes are invalid or a value does not fit into a frame. */
 public final class ProtocolException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /**
      * Creates the exception.
      *
-     * @param message what was read or written, and the rule
+     * @param message the invalid value and the rule that it violates
      */
     public ProtocolException(String message) {
         super(message);

@@ -6,9 +6,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A lock that is held for moments only, and that survives threads whose stack overflows while they
- * wait for it: to unmount a virtual thread its stack is copied, which can itself overflow a deep
- * stack, and the locks of Java then lose track of their waiters. This lock has no queue of waiters.
+ * A lock for short critical sections that stays usable if the stack of a waiting thread overflows:
+ * unmounting a virtual thread copies its stack, which can itself overflow a deep stack, and the
+ * locks of java.util.concurrent then lose track of their waiters. This lock has no queue of
+ * waiters.
  */
 public final class ShortLock {
     private static final int SPINS = 100;
@@ -45,7 +46,7 @@ public final class ShortLock {
     }
 
     /**
-     * Waits a moment.
+     * Waits for up to {@link #PAUSE} nanoseconds.
      *
      * @return whether the thread was interrupted; its interrupt status is cleared
      */

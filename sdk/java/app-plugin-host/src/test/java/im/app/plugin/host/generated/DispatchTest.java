@@ -36,9 +36,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/**
- * Calls an extension as the server does: it gets what was sent, and what it answers comes back.
- */
+/** Calls an extension as the server does, and compares the parameters and results on both sides. */
 class DispatchTest {
 
     private static final class Everything extends AppExtension

@@ -28,7 +28,9 @@ class ExitRewriterTest {
             }
             """;
 
-    /** Returns the methods with these names that a class calls or has handles of, in order. */
+    /**
+     * Returns the methods with these names that a class calls or refers to by handles, in order.
+     */
     private static List<String> uses(byte[] classFile) {
         List<String> out = new ArrayList<>();
         new ClassFile(classFile).accept(

@@ -30,7 +30,7 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 class MonitorRewriterTest {
-    /** Defines given classes itself and asks its parent for all others. */
+    /** Defines the given classes and delegates to its parent for all others. */
     private static final class Definer extends ClassLoader {
         private final Map<String, byte[]> classes;
 
@@ -140,8 +140,8 @@ class MonitorRewriterTest {
 
     @Test
     void jumpsThatGetTooLongAreWidened() throws Exception {
-        // The checks push the jump back to the begin of the loop beyond what 16 bits hold, if it
-        // was just below.
+        // The checks extend the jump back to the beginning of the loop beyond 16 bits if it was
+        // just below that limit.
         int usual = grown(100);
         int widened = 0;
         for (int filling = 10_680; filling < 10_840; filling += 20) {
@@ -153,8 +153,8 @@ class MonitorRewriterTest {
     }
 
     /**
-     * Rewrites a loop with so many instructions, compares what it does, and tells by how much it
-     * grew.
+     * Rewrites a loop with a number of additional instructions, compares the results, and returns
+     * by how many bytes the class grew.
      */
     private static int grown(int filling) throws Exception {
         Map<String, byte[]> classes = Sources.compile("package t; public class Loop { public static int run(Object o, int times) {"
@@ -230,7 +230,7 @@ class MonitorRewriterTest {
         assertTrue(checked > 25, "only " + checked + " classes could be compared");
     }
 
-    /** Links a class and reports whether that worked, but throws what the verifier finds. */
+    /** Links a class. Returns false if that fails, but rethrows errors of the verifier. */
     private static boolean link(ClassLoader loader, String name) throws ClassNotFoundException {
         try {
             loader.loadClass(name).getDeclaredMethods();
@@ -238,7 +238,7 @@ class MonitorRewriterTest {
         } catch (VerifyError | ClassFormatError e) {
             throw e;
         } catch (LinkageError e) {
-            // It extends or names something that only the module sees that it comes from.
+            // The class refers to a class that is visible only to its own module.
             return false;
         }
     }
@@ -273,7 +273,7 @@ class MonitorRewriterTest {
         assertEquals(ClassFile.NEWEST + 1, ClassBytes.version(newer), "the class itself is changed");
     }
 
-    /** Compilers before Java 6 made subroutines of finally blocks. */
+    /** Compilers before Java 6 compiled finally blocks to subroutines. */
     @Test
     void subroutinesOfOldClassesAreRewritten() throws Exception {
         ClassWriter w = new ClassWriter(0);
@@ -318,7 +318,7 @@ class MonitorRewriterTest {
         }
     }
 
-    /** The verifier of java.lang.classfile, which came with Java 24. */
+    /** The verifier of java.lang.classfile, which exists since Java 24. */
     private interface Verifier {
         List<String> errors(byte[] classFile) throws Exception;
 
