@@ -58,7 +58,7 @@ public abstract class AppExtension {
     /**
      * Called when an administrator pauses the extension.
      *
-     * @throws Exception is logged
+     * @throws Exception if the hook fails; the exception is logged
      */
     public void pause() throws Exception {}
 
@@ -73,7 +73,7 @@ public abstract class AppExtension {
      * Called once, after the last call. The extension must end its threads here, otherwise its
      * classes stay in memory.
      *
-     * @throws Exception is logged
+     * @throws Exception if the hook fails; the exception is logged
      */
     public void stop() throws Exception {}
 
@@ -83,7 +83,7 @@ public abstract class AppExtension {
      * settings.
      *
      * @param settings the current settings, as returned by {@link #settings()}
-     * @throws Exception is logged
+     * @throws Exception if the hook fails; the exception is logged
      */
     public void onSettingsChanged(Map<String, @Nullable Object> settings) throws Exception {}
 
@@ -114,9 +114,8 @@ public abstract class AppExtension {
     }
 
     /**
-     * Creates an object from the properties below the prefix in its class's
-     * {@link PropertiesPrefix}, from the server's configuration. Names are compared ignoring case,
-     * dashes and underscores.
+     * Creates an object from the properties of the server's configuration below the prefix in its
+     * class's {@link PropertiesPrefix}. Names are compared ignoring case, dashes and underscores.
      *
      * @param <T> the type of the object
      * @param type a record, or a class with a constructor without parameters whose fields contain
@@ -196,7 +195,8 @@ public abstract class AppExtension {
      *     15m}
      * @param task the task
      * @return the schedule
-     * @throws AppException if the times are invalid or the extension has such a schedule already
+     * @throws AppException if the times are invalid or the extension already has a schedule with
+     *     the name
      */
     public final Schedule schedule(String when, ScheduledTask task) {
         return schedule(when, ScheduleOptions.DEFAULT, task);
@@ -211,7 +211,8 @@ public abstract class AppExtension {
      * @param options the options
      * @param task the task
      * @return the schedule
-     * @throws AppException if the times are invalid or the extension has such a schedule already
+     * @throws AppException if the times are invalid or the extension already has a schedule with
+     *     the name
      */
     public final Schedule schedule(String when, ScheduleOptions options, ScheduledTask task) {
         return context().schedule(when, options, task);
@@ -224,7 +225,8 @@ public abstract class AppExtension {
      * @param options the options
      * @param task the task
      * @return the schedule
-     * @throws AppException if the interval is invalid or the extension has such a schedule already
+     * @throws AppException if the interval is invalid or the extension already has a schedule with
+     *     the name
      */
     public final Schedule schedule(Duration interval, ScheduleOptions options, ScheduledTask task) {
         return schedule(interval.toMillis() + "ms", options, task);
@@ -261,7 +263,7 @@ public abstract class AppExtension {
     }
 
     /**
-     * Returns whether this version of the plugin runs as a shadow: it gets copies of calls, its
+     * Returns whether this version of the plugin runs as a shadow: it receives copies of calls, its
      * results are dropped, and changes through the server API are refused. The value is constant
      * while the plugin is loaded.
      *

@@ -13,8 +13,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An operation of the admin interface, at {@code /plugins/endpoints/} followed by the id of the
- * plugin and the path. {@link AppExtension#getEndpoints()} returns those of an extension.
+ * An operation of the admin interface that an extension serves, at {@code /plugins/endpoints/}
+ * followed by the id of the plugin and the path. See {@link AppExtension#getEndpoints()}.
  *
  * <pre>{@code
  * Endpoint.get("/groups").summary("Count groups").permission("GROUP_QUERY")
@@ -240,7 +240,7 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Declares the parameters by a record. Others are rejected.
+         * Declares the parameters by a record. Requests with other parameters are rejected.
          *
          * @param <T> the type
          * @param type a record whose components are the parameters; see {@link
@@ -332,7 +332,7 @@ public final class Endpoint implements JsonObject {
         }
 
         /**
-         * Declares that the endpoint sends what its handler writes, instead of JSON. Such an
+         * Declares the content type of the response, which the handler writes itself. Such an
          * endpoint has no result schema.
          *
          * @param type such as {@code text/csv; charset=utf-8}

@@ -8,9 +8,9 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Receives the response of an endpoint that declares a content type. Written data is sent when the
- * buffer is full, when {@link #flush()} is called, and when the handler returns. Writing waits
+ * buffer is full, when {@link #flush()} is called, and when the handler returns. Writing blocks
  * until the caller accepts the data, which does not count towards the time limit of the handler. It
- * fails when the caller has disconnected. Only one thread may write at a time.
+ * fails if the caller has disconnected. Only one thread may write at a time.
  */
 public abstract class EndpointOutput extends OutputStream {
 

@@ -2,7 +2,5 @@
 
 package im.app.plugin;
 
-/**
- * The common superinterface of all extension points. Plugins implement those, never this one alone.
- */
+/** The common superinterface of all extension points. Plugins never implement it directly. */
 public interface ExtensionPoint {}

@@ -11,7 +11,7 @@ import java.lang.annotation.Target;
 /**
  * Marks a method of an extension as declared by an extension point. It is optional. If no extension
  * point of the class declares a marked method, the plugin is rejected when it is loaded; without
- * the mark the method would never be called.
+ * the annotation, the method would never be called.
  */
 @Documented
 @Target(ElementType.METHOD)

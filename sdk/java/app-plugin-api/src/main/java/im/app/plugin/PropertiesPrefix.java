@@ -16,7 +16,7 @@ public @interface PropertiesPrefix {
 
     /**
      * Returns the prefix, for example {@code word-filter}. It must not begin with {@code app},
-     * which is the server's own.
+     * which is reserved for the server.
      *
      * @return the prefix
      */

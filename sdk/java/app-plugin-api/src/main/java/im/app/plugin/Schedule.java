@@ -2,13 +2,13 @@
 
 package im.app.plugin;
 
-/** A task that the server runs repeatedly. It ends with the extension, or when it is cancelled. */
+/** A task that the server runs repeatedly until it is cancelled or the extension is stopped. */
 public interface Schedule {
 
     /**
      * Returns the name of the schedule.
      *
-     * @return the name; if none was given, it is that of the times
+     * @return the given name, or else the cron expression or the interval
      */
     String name();
 

@@ -7,7 +7,7 @@ import java.util.Objects;
 /**
  * The options of a schedule.
  *
- * @param name unique in the extension; if it is empty, the schedule is named after its times
+ * @param name the name, unique in the extension; if empty, the schedule is named after its times
  * @param leaderOnly whether only one node of the cluster runs it: the leader, or another one if the
  *     leader does not have the extension
  */
@@ -19,7 +19,7 @@ public record ScheduleOptions(String name, boolean leaderOnly) {
     /**
      * Creates options.
      *
-     * @param name the name, or an empty text
+     * @param name the name; may be empty
      * @param leaderOnly whether only one node of the cluster runs it
      */
     public ScheduleOptions {

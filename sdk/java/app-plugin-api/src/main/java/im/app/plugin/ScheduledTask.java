@@ -13,7 +13,7 @@ public interface ScheduledTask {
      * thread is interrupted at the time limit.
      *
      * @param slot the time at which the run was due
-     * @throws Exception is logged and counted
+     * @throws Exception if the run fails; the exception is logged and counted
      */
     void run(Instant slot) throws Exception;
 }

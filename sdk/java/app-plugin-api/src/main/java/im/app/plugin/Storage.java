@@ -17,7 +17,7 @@ public interface Storage {
      * Returns a value.
      *
      * @param key its key
-     * @return the value, or null if there is none
+     * @return the value; null if the key does not exist
      */
     byte @Nullable [] get(String key);
 
@@ -33,7 +33,7 @@ public interface Storage {
      * Deletes a value.
      *
      * @param key its key
-     * @return whether there was one
+     * @return whether the key existed
      */
     boolean delete(String key);
 
@@ -49,7 +49,7 @@ public interface Storage {
      * Returns a text.
      *
      * @param key its key
-     * @return the text, or null if there is none
+     * @return the text; null if the key does not exist
      */
     default @Nullable String getText(String key) {
         byte[] value = get(key);
@@ -72,7 +72,7 @@ public interface Storage {
      * @param <T> the type of the value
      * @param key its key
      * @param type the class of the value: a record, a map, a list, a text, a number
-     * @return the value, or null if there is none
+     * @return the value; null if the key does not exist
      */
     default <T> @Nullable T get(String key, Class<T> type) {
         String text = getText(key);

@@ -166,7 +166,7 @@ class PluginRunnerTest {
         }
     }
 
-    /** Names an extension that is not one. */
+    /** A plugin without extensions. */
     public static class BadPlugin extends AppPlugin {
         @Override
         public Set<Class<? extends AppExtension>> getExtensions() {

@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> the type of the records
  * @param records the records of this page
- * @param total how many records match the filters, on all pages
+ * @param total the number of records on all pages that match the filters
  * @param totalIsExact false if counting would have taken too long and total is a lower bound, else
  *     null; with exactTotal=true the total is always exact
  */
 public record Page<T>(List<T> records, long total, @Nullable Boolean totalIsExact) {
 
-    /** A list that is null is empty. */
+    /** Creates a page. If records is null, the page is empty. */
     public Page {
         records = records == null ? List.of() : records;
     }

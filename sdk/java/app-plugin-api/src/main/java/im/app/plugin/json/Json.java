@@ -7,10 +7,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes JSON. Objects are maps that keep their order, arrays are lists, integers are
- * {@link Long} (or {@link java.math.BigInteger} if they are too big), other numbers {@link Double}.
- * Records are objects with their components as members, dates texts in ISO 8601, bytes Base64,
- * enums their names.
+ * Reads and writes JSON. Objects are maps that preserve the order, arrays are lists, integers are
+ * {@link Long} (or {@link java.math.BigInteger} if they are too large), other numbers
+ * {@link Double}. Records are objects with their components as members, dates texts in ISO 8601,
+ * bytes Base64, enums their names.
  */
 public final class Json {
 
@@ -21,7 +21,7 @@ public final class Json {
      *
      * @param text JSON
      * @return a map, a list, a text, a number, a boolean or null
-     * @throws JsonException if it is not JSON
+     * @throws JsonException if the text is not valid JSON
      */
     public static @Nullable Object parse(String text) {
         return new JsonReader(text).document();
@@ -31,8 +31,8 @@ public final class Json {
      * Reads an object.
      *
      * @param text JSON
-     * @return what is in the object
-     * @throws JsonException if it is not JSON, or not an object
+     * @return the members of the object
+     * @throws JsonException if the text is not valid JSON or not an object
      */
     @SuppressWarnings("unchecked")
     public static Map<String, @Nullable Object> object(String text) {
@@ -49,20 +49,20 @@ public final class Json {
      * @param text JSON
      * @param type a record, a map, a list, a text, a number, a boolean
      * @return the value
-     * @throws JsonException if it is not JSON, or not of that type
+     * @throws JsonException if the text is not valid JSON or not of the type
      */
     public static <T> @Nullable T read(String text, Class<T> type) {
         return convert(parse(text), type);
     }
 
     /**
-     * Makes a value of a type of what was read.
+     * Converts a parsed value to a type.
      *
      * @param <T> the type
-     * @param value what {@link #parse} returned
+     * @param value the result of {@link #parse}
      * @param type a record, a map, a list, a text, a number, a boolean
      * @return the value
-     * @throws JsonException if it is not of that type
+     * @throws JsonException if the value is not of the type
      */
     @SuppressWarnings("unchecked")
     public static <T> @Nullable T convert(@Nullable Object value, Class<T> type) {
@@ -70,13 +70,13 @@ public final class Json {
     }
 
     /**
-     * Makes a list of a type of what was read.
+     * Converts a parsed value to a list.
      *
      * @param <T> the type of the items
-     * @param value what {@link #parse} returned
+     * @param value the result of {@link #parse}
      * @param item the class of the items
-     * @return the list, null for null
-     * @throws JsonException if it is not such a list
+     * @return the list; null if the value is null
+     * @throws JsonException if the value is not such a list
      */
     @SuppressWarnings("unchecked")
     public static <T> @Nullable List<T> convertList(@Nullable Object value, Class<T> item) {
@@ -84,13 +84,13 @@ public final class Json {
     }
 
     /**
-     * Makes a map with values of a type of what was read.
+     * Converts a parsed value to a map.
      *
      * @param <T> the type of the values
-     * @param value what {@link #parse} returned
+     * @param value the result of {@link #parse}
      * @param item the class of the values
-     * @return the map, null for null
-     * @throws JsonException if it is not such an object
+     * @return the map; null if the value is null
+     * @throws JsonException if the value is not such an object
      */
     @SuppressWarnings("unchecked")
     public static <T> @Nullable Map<String, T> convertMap(@Nullable Object value, Class<T> item) {
@@ -98,11 +98,11 @@ public final class Json {
     }
 
     /**
-     * Writes a value. Members and components that are null are left out.
+     * Writes a value. Omits members and components that are null.
      *
      * @param value the value
      * @return JSON
-     * @throws JsonException if it holds something that JSON cannot
+     * @throws JsonException if the value contains something that JSON cannot represent
      */
     public static String write(@Nullable Object value) {
         StringBuilder out = new StringBuilder();
@@ -111,10 +111,10 @@ public final class Json {
     }
 
     /**
-     * Makes the JSON Schema of a type, as {@link #write} writes its values.
+     * Returns the JSON Schema of the values of a type as written by {@link #write}.
      *
-     * @param type a record whose components may be marked with {@link JsonSchema}, an enum, a text,
-     * a number, a boolean, a date
+     * @param type a record whose components may be annotated with {@link JsonSchema}, an enum, a
+     *     text, a number, a boolean, a date
      * @return the schema, which the caller may change
      * @throws JsonException if a type has no schema, or a record contains itself
      */

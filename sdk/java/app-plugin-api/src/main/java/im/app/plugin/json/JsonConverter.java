@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Makes values of Java types of what was read. Errors name the place of the value. */
+/** Converts parsed JSON to values of Java types. Errors contain the path of the value. */
 final class JsonConverter {
 
     private JsonConverter() {}
@@ -215,7 +215,7 @@ final class JsonConverter {
         }
     }
 
-    /** The components of a record by their names. */
+    /** Returns the components of a record by their names in JSON. */
     static Map<String, Object> members(Record record) {
         Map<String, Object> out = new LinkedHashMap<>();
         for (RecordComponent c : record.getClass().getRecordComponents()) {

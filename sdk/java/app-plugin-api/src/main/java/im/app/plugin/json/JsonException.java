@@ -2,15 +2,15 @@
 
 package im.app.plugin.json;
 
-/** A text that is not JSON, or a value that is not what was expected. */
+/** Thrown if a text is not valid JSON, or if a value or a type cannot be converted. */
 public class JsonException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
     /**
-     * Makes one.
+     * Creates the exception.
      *
-     * @param message what is wrong, and where
+     * @param message the error and its location
      */
     public JsonException(String message) {
         super(message);

@@ -5,13 +5,13 @@ package im.app.plugin.json;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Something that is an object in JSON and says itself what is in it. */
+/** A type that defines its own representation as a JSON object. */
 public interface JsonObject {
 
     /**
-     * What is in it.
+     * Returns the members of the JSON object.
      *
-     * @return the values by their names
+     * @return the values by name
      */
     Map<String, @Nullable Object> toJson();
 }

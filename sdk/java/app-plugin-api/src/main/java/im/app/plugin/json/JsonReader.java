@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** Reads one document. */
+/** Parses one JSON document. */
 final class JsonReader {
 
     private static final int MAX_DEPTH = 512;

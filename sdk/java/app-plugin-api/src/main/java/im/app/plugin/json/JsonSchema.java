@@ -9,9 +9,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * What the JSON Schema of a component of a record says beside its type. Components are required
- * unless they are {@link #optional()} or have a {@link #defaultValue()}. The name is that of {@link
- * JsonName}, if there is one.
+ * Defines the JSON Schema of a record component in addition to its type. Components are required
+ * unless they are {@link #optional()} or have a {@link #defaultValue()}. {@link JsonName} sets the
+ * name.
  *
  * <pre>{@code
  * record Query(
@@ -25,59 +25,59 @@ import java.lang.annotation.Target;
 public @interface JsonSchema {
 
     /**
-     * What the component is, for the documentation.
+     * The description of the component, for the documentation.
      *
-     * @return a sentence
+     * @return a sentence; empty for none
      */
     String description() default "";
 
     /**
-     * Whether the component may be missing. It is null then, or 0 or false if its type is
-     * primitive.
+     * Whether the component may be missing. A missing component is null, or 0 or false if its type
+     * is primitive.
      *
-     * @return whether it may
+     * @return whether it may be missing
      */
     boolean optional() default false;
 
     /**
-     * What the component is if it is missing.
+     * The value of a missing component.
      *
-     * @return JSON, such as {@code 10} or {@code "name"} in quotes
+     * @return JSON, such as {@code 10} or {@code "name"} in quotes; empty for none
      */
     String defaultValue() default "";
 
     /**
-     * The least number.
+     * The minimum of a number, inclusive.
      *
-     * @return the number, which is allowed
+     * @return the number
      */
     double minimum() default Double.NEGATIVE_INFINITY;
 
     /**
-     * The greatest number.
+     * The maximum of a number, inclusive.
      *
-     * @return the number, which is allowed
+     * @return the number
      */
     double maximum() default Double.POSITIVE_INFINITY;
 
     /**
-     * The least length of a text, or number of items of a list.
+     * The minimum length of a text, or number of items of a list.
      *
      * @return the length
      */
     int minLength() default 0;
 
     /**
-     * The greatest length of a text, or number of items of a list.
+     * The maximum length of a text, or number of items of a list.
      *
      * @return the length
      */
     int maxLength() default Integer.MAX_VALUE;
 
     /**
-     * A regular expression that a text matches.
+     * A regular expression that a text must match.
      *
-     * @return the expression
+     * @return the expression; empty for none
      */
     String pattern() default "";
 
@@ -85,7 +85,7 @@ public @interface JsonSchema {
      * The format of a text, such as {@code uri}. Audit records do not show texts with the format
      * {@code password}.
      *
-     * @return the name of the format
+     * @return the name of the format; empty for none
      */
     String format() default "";
 }

@@ -19,9 +19,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Makes JSON Schemas of Java types. */
+/** Creates JSON Schemas of Java types. */
 final class JsonSchemas {
-    /** The records that the type is inside of. */
+    /** The records that enclose the type. */
     private final Deque<Class<?>> around = new ArrayDeque<>();
 
     Map<String, Object> of(Type type) {
@@ -187,7 +187,7 @@ final class JsonSchemas {
         }
     }
 
-    /** A number as people write it. */
+    /** Returns an integral number as a Long, so that it is written without a fraction. */
     private static Number whole(double d) {
         if (d == Math.rint(d) && Math.abs(d) < 1L << 53) {
             return (long) d;

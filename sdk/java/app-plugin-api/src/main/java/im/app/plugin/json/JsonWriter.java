@@ -9,7 +9,7 @@ import java.util.Base64;
 import java.util.Map;
 import java.util.Optional;
 
-/** Writes values. */
+/** Writes values as JSON. */
 final class JsonWriter {
 
     private JsonWriter() {}

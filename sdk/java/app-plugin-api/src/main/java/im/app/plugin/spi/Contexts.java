@@ -45,20 +45,20 @@ public final class Contexts {
      * Returns the context of an extension.
      *
      * @param extension the extension
-     * @return its context, or null if it has none
+     * @return its context; null if it has none
      */
     public static @Nullable ExtensionContext of(AppExtension extension) {
         return getter.apply(extension);
     }
 
     /**
-     * Runs a constructor; the new extension has the context from its first line on.
+     * Runs a constructor. The new extension has the context from the beginning of its constructor.
      *
      * @param <T> the type of the extension
      * @param context the context
      * @param constructor creates the extension
      * @return the extension
-     * @throws Exception exceptions of the constructor
+     * @throws Exception if the constructor throws an exception
      */
     public static <T> T constructing(ExtensionContext context, Callable<T> constructor) throws Exception {
         ExtensionContext before = CONSTRUCTING.get();
@@ -77,7 +77,7 @@ public final class Contexts {
     /**
      * Returns the context of the extension that this thread is creating.
      *
-     * @return the context, or null
+     * @return the context; null if it creates none
      */
     public static @Nullable ExtensionContext current() {
         return CONSTRUCTING.get();

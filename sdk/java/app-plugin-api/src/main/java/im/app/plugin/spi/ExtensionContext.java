@@ -24,7 +24,7 @@ public interface ExtensionContext {
      * @param level the level
      * @param logger the name of the logger
      * @param message the line
-     * @param thrown an exception, or null
+     * @param thrown an exception; may be null
      */
     void log(LogLevel level, String logger, String message, @Nullable Throwable thrown);
 
@@ -41,7 +41,7 @@ public interface ExtensionContext {
      *
      * @param operation the id of the operation
      * @param json its input: an object with the parameters by name and the body as {@code body}
-     * @return the JSON of the data, or null if there is none
+     * @return the JSON of the data; null if there is none
      * @throws im.app.plugin.AppException if the server refuses
      */
     @Nullable String call(String operation, String json);
@@ -84,8 +84,8 @@ public interface ExtensionContext {
      * @param options the options
      * @param task the task
      * @return the schedule
-     * @throws im.app.plugin.AppException if the times are invalid or the extension has such a
-     *     schedule already
+     * @throws im.app.plugin.AppException if the times are invalid or the extension already has a
+     *     schedule with the name
      */
     Schedule schedule(String when, ScheduleOptions options, ScheduledTask task);
 
@@ -104,7 +104,7 @@ public interface ExtensionContext {
     Path dataFolder();
 
     /**
-     * Returns the server.
+     * Returns the node that the plugin runs in.
      *
      * @return the node that calls the plugin; a process with both roles is two nodes
      */

@@ -9,19 +9,19 @@ import java.util.Collection;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the methods of the operations of the admin API share. Plugins do not use it. */
+/** Supports the generated methods for the operations of the admin API. Plugins do not use it. */
 public final class Operations {
 
     private Operations() {}
 
     /**
-     * Makes a page of an answer.
+     * Converts a response to a page.
      *
      * @param <T> the type of the records
-     * @param answer the decoded JSON; may be null
+     * @param answer the decoded JSON of the response; may be null
      * @param record the class of the records
-     * @return the page, null for null
-     * @throws im.app.plugin.json.JsonException if the answer is no such page
+     * @return the page; null if the response is null
+     * @throws im.app.plugin.json.JsonException if the response is not a page of such records
      */
     public static <T> @Nullable Page<T> page(@Nullable Object answer, Class<T> record) {
         Map<?, ?> page = Json.convert(answer, Map.class);
@@ -34,13 +34,13 @@ public final class Operations {
     }
 
     /**
-     * Refuses an input that selects no records: to the server it could mean all of them.
+     * Rejects an input that selects no records, which the server could interpret as all records.
      *
      * @param input the input of an operation
      * @param all the name of the method that applies the operation to all records; null if there is
      * none
      * @param selectors the names of the parameters that select records
-     * @throws IllegalArgumentException if each of them is missing or empty
+     * @throws IllegalArgumentException if all of them are missing or empty
      */
     public static void requireSelection(JsonObject input, @Nullable String all, String... selectors) {
         Map<String, @Nullable Object> values = input.toJson();

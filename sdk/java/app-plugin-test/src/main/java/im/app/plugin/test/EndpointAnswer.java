@@ -9,7 +9,8 @@ import java.nio.charset.StandardCharsets;
  * The response of an endpoint.
  *
  * @param json the data; null if there is none, or the endpoint declares a content type
- * @param content what the handler wrote, if the endpoint declares a content type
+ * @param content the bytes that the handler wrote; empty unless the endpoint declares a content
+ *     type
  */
 public record EndpointAnswer(String json, byte[] content) {
 

@@ -39,7 +39,7 @@ final class FakeServer {
     private final List<Notification> notifications = new CopyOnWriteArrayList<>();
     private final List<ApiCall> calls = new CopyOnWriteArrayList<>();
     private final ConcurrentMap<ScheduleKey, ScheduleInfo> schedules = new ConcurrentHashMap<>();
-    /** The streams of endpoint calls. */
+    /** The output streams of running endpoint calls, by call number. */
     private final ConcurrentMap<Long, OutputStream> outputs = new ConcurrentHashMap<>();
     private Path dataFolder;
     private volatile Map<String, Object> settings = Map.of();
@@ -124,7 +124,7 @@ final class FakeServer {
         }
     }
 
-    /** Sends the response of an endpoint to a stream while a call runs. */
+    /** Directs the content of an endpoint call to a stream until {@link #close}. */
     void open(long call, OutputStream output) {
         outputs.put(call, output);
     }
@@ -165,7 +165,7 @@ final class FakeServer {
         schedules.clear();
     }
 
-    /** Returns the folder of the plugin, which is created at the first call. */
+    /** Returns the folder of the plugin; the first call creates it. */
     synchronized Path dataFolder() {
         try {
             if (dataFolder == null) {

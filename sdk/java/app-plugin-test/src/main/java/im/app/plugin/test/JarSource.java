@@ -81,7 +81,7 @@ record JarSource(Path place, String id, String version, String className) {
         }
     }
 
-    /** Returns a value of the descriptor, which is on one line with its key. */
+    /** Returns the value of a key of the descriptor, on the same line; empty if it is missing. */
     private static String value(String descriptor, String key) {
         for (String line : descriptor.lines().toList()) {
             if (line.startsWith(key + ":")) {

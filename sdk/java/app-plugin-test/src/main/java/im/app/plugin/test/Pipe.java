@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A pipe from any threads to one thread. Unlike the pipes of the platform it does not depend on
- * which threads write, and whether they are still alive.
+ * A pipe from any threads to one thread. Unlike {@link java.io.PipedInputStream}, it does not
+ * require that the writing threads are still alive.
  */
 final class Pipe {
     private final ReentrantLock lock = new ReentrantLock();

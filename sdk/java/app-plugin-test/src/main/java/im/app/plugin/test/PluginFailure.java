@@ -3,8 +3,8 @@
 package im.app.plugin.test;
 
 /**
- * A failure that a server would log: the plugin threw an exception other than
- * {@link im.app.plugin.AppException}, or could not be loaded.
+ * Thrown on a failure that a server would log, such as a plugin that cannot be loaded or throws an
+ * exception other than {@link im.app.plugin.AppException}.
  */
 public class PluginFailure extends RuntimeException {
 

@@ -42,8 +42,8 @@ import java.util.function.Function;
  * }
  * }</pre>
  *
- * <p>Static fields of the plugin are visible to the plugin only: its classes are loaded anew for
- * each runner.
+ * <p>Each runner loads its own copies of the classes of the plugin, so that tests do not share
+ * static fields with it.
  */
 public final class PluginRunner implements AutoCloseable {
 
@@ -160,8 +160,8 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Sets the settings of the plugin. They are used unchanged: neither checked nor completed
-         * with the defaults of the schema in {@code plugin.yaml}.
+         * Sets the settings of the plugin. They are neither validated nor completed with the
+         * defaults of the schema in {@code plugin.yaml}.
          *
          * @param values nested maps of texts, numbers, booleans and lists
          * @return this
@@ -189,7 +189,7 @@ public final class PluginRunner implements AutoCloseable {
          *
          * @param operation the id of the operation, for example {@code queryUsers}
          * @param answer returns the data for the parameters: records, maps, lists, texts, numbers,
-         *     or null if there is none. An {@link im.app.plugin.AppException} refuses.
+         *     or null for none; throws an {@link im.app.plugin.AppException} to refuse the call
          * @return this
          */
         public Builder answer(String operation, Function<Map<String, Object>, Object> answer) {
@@ -198,7 +198,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Packs libraries into the jar as well, like the build of the plugin.
+         * Adds libraries to the jar, as the build of the plugin does.
          *
          * @param classes one class of each library
          * @return this
@@ -220,7 +220,7 @@ public final class PluginRunner implements AutoCloseable {
         }
 
         /**
-         * Makes loading fail if the jar contains a class that the server has as well.
+         * Makes loading a class fail if both the jar and the server contain it.
          *
          * @return this
          */
@@ -266,29 +266,29 @@ public final class PluginRunner implements AutoCloseable {
         }
     }
 
-    /** Runs the hook start of all extensions. */
+    /** Runs the hook {@code start} of all extensions. */
     public void start() {
         server.forgetSchedules();
         hook(0);
     }
 
-    /** Runs the hook pause of all extensions. */
+    /** Runs the hook {@code pause} of all extensions. */
     public void pause() {
         hook(1);
     }
 
-    /** Runs the hook resume of all extensions. */
+    /** Runs the hook {@code resume} of all extensions. */
     public void resume() {
         hook(2);
     }
 
-    /** Runs the hook stop of all extensions. */
+    /** Runs the hook {@code stop} of all extensions. */
     public void stop() {
         hook(3);
     }
 
     /**
-     * Changes the settings and runs the hook onSettingsChanged of all extensions.
+     * Changes the settings and runs the hook {@code onSettingsChanged} of all extensions.
      *
      * @param values the new settings
      */
@@ -298,7 +298,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Returns the schedules of the plugin. They do not run by themselves.
+     * Returns the schedules of the plugin. Their tasks run only in {@link #runSchedule}.
      *
      * @return the schedules, by extension and name
      */
@@ -307,7 +307,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Runs the task of a schedule once, like the server at its time.
+     * Runs the task of a schedule once, as the server does when it is due.
      *
      * @param name the name of the schedule
      * @param slot the time that is passed to the task
@@ -324,8 +324,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Serves a request with an endpoint. The input is not checked against the schemas, which only
-     * the server does.
+     * Serves a request with an endpoint. Only a server validates the input against the schemas.
      *
      * @param handler the name of the handler
      * @param query the parameters; null if the endpoint declares none
@@ -364,15 +363,15 @@ public final class PluginRunner implements AutoCloseable {
     /**
      * Returns warnings about the plugin that do not prevent loading it.
      *
-     * @return sentences
+     * @return the warnings
      */
     public List<String> warnings() {
         return List.copyOf(warnings);
     }
 
     /**
-     * Returns a proxy that calls the plugin like the server. Methods that the extension does not
-     * have return null.
+     * Returns a proxy that calls the plugin as the server does. Methods that the extension does not
+     * override return null.
      *
      * @param <P> the extension point
      * @param point its interface
@@ -383,11 +382,11 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Returns a proxy that calls one extension of the plugin like the server.
+     * Returns a proxy that calls one extension of the plugin as the server does.
      *
      * @param <P> the extension point
      * @param point its interface
-     * @param extension the class of the extension, null for the first one that implements the point
+     * @param extension the class of the extension; null for the first one that implements the point
      * @return the proxy
      */
     public <P extends ExtensionPoint> P point(Class<P> point, Class<? extends AppExtension> extension) {
@@ -439,7 +438,7 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Returns what the plugin has logged.
+     * Returns the lines that the plugin has logged.
      *
      * @return the lines in order
      */
@@ -450,7 +449,7 @@ public final class PluginRunner implements AutoCloseable {
     /**
      * Returns the meetings that plugins reported as ended.
      *
-     * @return when each ended, by id
+     * @return the times of their ends, by meeting id
      */
     public Map<Long, Instant> endedMeetings() {
         return server.endedMeetings();
@@ -477,14 +476,14 @@ public final class PluginRunner implements AutoCloseable {
     /**
      * Returns the storage of the plugin.
      *
-     * @return its current contents, which can be changed
+     * @return a live map, which may be modified
      */
     public Map<String, byte[]> storage() {
         return server.storage();
     }
 
     /**
-     * Returns the folder of the plugin. It is deleted when the plugin is closed.
+     * Returns the folder of the plugin, which is deleted when the runner is closed.
      *
      * @return the folder, which exists
      */
@@ -493,8 +492,8 @@ public final class PluginRunner implements AutoCloseable {
     }
 
     /**
-     * Stops the extensions, unloads the plugin and ends the host. If a thread of the plugin still
-     * runs, closing fails: on a server it would keep the classes of the plugin in memory.
+     * Stops the extensions, unloads the plugin and ends the host. Throws a {@link PluginFailure} if
+     * a thread of the plugin still runs, which on a server would keep its classes in memory.
      */
     @Override
     public void close() {

@@ -120,7 +120,7 @@ final class Wiring {
 
     /**
      * Sends a request and waits for its response. The time limit of the test applies to calls only;
-     * other requests have a generous limit.
+     * other requests time out after {@link #PATIENCE}.
      */
     In request(int kind, Out body) {
         return request(kind == Frame.CALL ? timeout : PATIENCE, kind, ids.incrementAndGet(), body);
