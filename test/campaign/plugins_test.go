@@ -86,11 +86,11 @@ func (g *guardedServer) install(bad plugintest.Bad, swap bool) {
 		g.setStatus("STARTED")
 		load.Go(func() {
 			for {
+				g.touch(10)
 				select {
 				case <-loading:
 					return
-				default:
-					g.touch(10)
+				case <-time.After(10 * time.Millisecond):
 				}
 			}
 		})

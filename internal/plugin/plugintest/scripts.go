@@ -63,7 +63,8 @@ var scripts = []struct{ kind, top, plugin, members string }{
 
 // harmlessScripts are the kinds that affect nothing, with the reason.
 var harmlessScripts = map[string]string{
-	"breaks the built-in classes": "The host took what it uses of them before code of the plugin ran.",
+	"breaks the built-in classes":   "The host took what it uses of them before code of the plugin ran.",
+	"has a descriptor that changes": "The host reads the descriptor once.",
 }
 
 // usualPlugin is the plugin of those that are faulty elsewhere.

@@ -94,7 +94,7 @@ public final class Json {
      */
     @SuppressWarnings("unchecked")
     public static <T> @Nullable Map<String, T> convertMap(@Nullable Object value, Class<T> item) {
-        return value == null ? null : (Map<String, T>) JsonConverter.map(value, item, "");
+        return value == null ? null : (Map<String, T>) (Map<?, ?>) JsonConverter.map(value, String.class, item, "");
     }
 
     /**

@@ -2,23 +2,25 @@
 
 package im.app.plugin.json;
 
+import java.lang.reflect.Array;
+import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Base64;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /** Converts parsed JSON to values of Java types. Errors contain the path of the value. */
 final class JsonConverter {
@@ -30,29 +32,64 @@ final class JsonConverter {
             return convert(value, wildcard.getUpperBounds()[0], path);
         }
         if (type instanceof ParameterizedType generic) {
-            Class<?> raw = (Class<?>) generic.getRawType();
-            Type last = generic.getActualTypeArguments()[generic.getActualTypeArguments().length - 1];
-            if (raw == Optional.class) {
-                return Optional.ofNullable(convert(value, last, path));
-            }
-            if (value == null) {
-                return null;
-            }
-            if (Map.class.isAssignableFrom(raw)) {
-                return map(value, last, path);
-            }
-            if (raw == Set.class) {
-                return new LinkedHashSet<>(list(value, last, path));
-            }
-            if (raw == List.class || raw == Collection.class || raw == Iterable.class) {
-                return list(value, last, path);
-            }
-            return convert(value, raw, path);
+            return generic(value, generic, path);
+        }
+        if (type instanceof GenericArrayType array) {
+            return value == null ? null : array(value, array.getGenericComponentType(), path);
         }
         if (!(type instanceof Class<?> c)) {
-            throw new JsonException(at(path) + "cannot be a " + type.getTypeName());
+            throw unsupported(path, type);
         }
         return simple(value, c, path);
+    }
+
+    private static Object generic(Object value, ParameterizedType type, String path) {
+        Class<?> raw = raw(type);
+        Type[] arguments = type.getActualTypeArguments();
+        Type last = arguments[arguments.length - 1];
+        if (raw == Optional.class) {
+            return Optional.ofNullable(convert(value, last, path));
+        }
+        if (value == null) {
+            return null;
+        }
+        if (raw.isAssignableFrom(ArrayList.class)) {
+            return list(value, last, path);
+        }
+        if (raw.isAssignableFrom(LinkedHashSet.class)) {
+            return new LinkedHashSet<>(list(value, last, path));
+        }
+        if (raw.isAssignableFrom(LinkedHashMap.class) && arguments.length == 2) {
+            return map(value, arguments[0], last, path);
+        }
+        if (Iterable.class.isAssignableFrom(raw) || Map.class.isAssignableFrom(raw)) {
+            throw unsupported(path, type);
+        }
+        return convert(value, raw, path);
+    }
+
+    /** Returns the class of the values of a type. */
+    private static Class<?> raw(Type type) {
+        return switch (type) {
+            case Class<?> c -> c;
+            case ParameterizedType generic -> (Class<?>) generic.getRawType();
+            case GenericArrayType array -> raw(array.getGenericComponentType()).arrayType();
+            case WildcardType wildcard -> raw(wildcard.getUpperBounds()[0]);
+            default -> Object.class;
+        };
+    }
+
+    private static Object array(Object value, Type item, String path) {
+        List<?> items = list(value, item, path);
+        Object out = Array.newInstance(raw(item), items.size());
+        for (int i = 0; i < items.size(); i++) {
+            Array.set(out, i, items.get(i));
+        }
+        return out;
+    }
+
+    private static JsonException unsupported(String path, Type type) {
+        return new JsonException(at(path) + "cannot be a " + type.getTypeName());
     }
 
     static List<?> list(Object value, Type item, String path) {
@@ -66,13 +103,31 @@ final class JsonConverter {
         return out;
     }
 
-    static Map<String, Object> map(Object value, Type item, String path) {
+    static Map<Object, Object> map(Object value, Type key, Type item, String path) {
         if (!(value instanceof Map<?, ?> map)) {
             throw wrong(path, "an object", value);
         }
-        Map<String, Object> out = new LinkedHashMap<>();
-        map.forEach((k, v) -> out.put(String.valueOf(k), convert(v, item, member(path, String.valueOf(k)))));
+        Map<Object, Object> out = new LinkedHashMap<>();
+        map.forEach((k, v) -> {
+            String at = member(path, String.valueOf(k));
+            out.put(key(String.valueOf(k), raw(key), at), convert(v, item, at));
+        });
         return out;
+    }
+
+    /** Converts the name of a member to a key of a map. */
+    private static Object key(String name, Class<?> type, String path) {
+        if (type.isInstance(name)) {
+            return name;
+        }
+        if (!Number.class.isAssignableFrom(type)) {
+            return simple(name, type, path);
+        }
+        try {
+            return number(Long.valueOf(name), type, path);
+        } catch (NumberFormatException e) {
+            throw new JsonException("the name " + path + " must be a whole number");
+        }
     }
 
     private static String member(String path, String name) {
@@ -91,7 +146,7 @@ final class JsonConverter {
     private static Object simple(Object value, Class<?> type, String path) {
         if (value == null) {
             if (type.isPrimitive()) {
-                return type == boolean.class ? Boolean.FALSE : number(0L, type, path);
+                return Array.get(Array.newInstance(type, 1), 0);
             }
             return null;
         }
@@ -110,11 +165,20 @@ final class JsonConverter {
             }
             throw wrong(path, "true or false", value);
         }
+        if (type == char.class || type == Character.class) {
+            if (value instanceof String text && text.length() == 1) {
+                return text.charAt(0);
+            }
+            throw wrong(path, "a text of one character", value);
+        }
         if (type == Instant.class) {
             return instant(value, path);
         }
         if (type == byte[].class) {
             return bytes(value, path);
+        }
+        if (type.isArray()) {
+            return array(value, type.getComponentType(), path);
         }
         if (type.isEnum()) {
             for (Object constant : type.getEnumConstants()) {
@@ -166,8 +230,14 @@ final class JsonConverter {
             if (type == float.class || type == Float.class) {
                 return n.floatValue();
             }
+            if (type == BigDecimal.class) {
+                return new BigDecimal(n.toString());
+            }
             if (n instanceof Long || n instanceof Double d && d == Math.rint(d) && Math.abs(d) < 1L << 53) {
                 long l = n.longValue();
+                if (type == BigInteger.class) {
+                    return BigInteger.valueOf(l);
+                }
                 if (type == long.class || type == Long.class) {
                     return l;
                 }

@@ -7,13 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -113,6 +117,47 @@ class JsonTest {
     void readsOptionalComponents() {
         assertEquals(Optional.of(3), Json.read("{\"tags\": [], \"maybe\": 3}", Limits.class).maybe());
         assertEquals(Optional.empty(), Json.read("{\"tags\": []}", Limits.class).maybe());
+    }
+
+    record Many(
+            String[] texts, int[] numbers, int[][] grid, Point[] points, List<String>[] lists, char letter, Character other, BigInteger big, BigDecimal exact,
+            ArrayList<Point> list, SequencedSet<Integer> set, HashMap<Color, Point> byColor, Map<Integer, String> byNumber, short small, char missing, boolean not) {}
+
+    @Test
+    void readsEveryTypeWithASchema() {
+        Json.schema(Many.class);
+        String text = """
+                {"texts":["a","b"],"numbers":[1,2],"grid":[[1],[]],"points":[{"x":1,"y":2}],"lists":[["c"]],"letter":"x","other":"é",\
+                "big":123456789012345678901234567890,"exact":1.5,"list":[{"x":3,"y":4}],"set":[2,1],"byColor":{"RED":{"x":5,"y":6}},"byNumber":{"7":"seven"},"small":8}""";
+        Many many = Json.read(text, Many.class);
+        assertEquals(List.of("a", "b"), List.of(many.texts()));
+        assertEquals(3, many.numbers()[0] + many.numbers()[1]);
+        assertEquals(1, many.grid()[0][0]);
+        assertEquals(new Point(1, 2), many.points()[0]);
+        assertEquals("c", many.lists()[0].get(0));
+        assertEquals('é', many.other());
+        assertEquals(new BigDecimal("1.5"), many.exact());
+        assertEquals(new Point(3, 4), many.list().get(0));
+        assertEquals(2, many.set().getFirst());
+        assertEquals(new Point(5, 6), many.byColor().get(Color.RED));
+        assertEquals("seven", many.byNumber().get(7));
+        assertEquals('\0', many.missing());
+        assertEquals(text.substring(0, text.length() - 1) + ",\"missing\":\"\\u0000\",\"not\":false}", Json.write(many));
+        assertEquals(BigInteger.TWO, Json.read("2", BigInteger.class));
+        JsonException e = assertThrows(JsonException.class, () -> Json.read("{\"letter\":\"xy\"}", Many.class));
+        assertEquals("the value of letter must be a text of one character, not \"xy\"", e.getMessage());
+        e = assertThrows(JsonException.class, () -> Json.read("{\"byNumber\":{\"x\":\"\"}}", Many.class));
+        assertEquals("the name byNumber.x must be a whole number", e.getMessage());
+        e = assertThrows(JsonException.class, () -> Json.read("{\"points\":[{},{\"x\":true}]}", Many.class));
+        assertEquals("the value of points[1].x must be a number that fits int, not true", e.getMessage());
+    }
+
+    record Queued(java.util.PriorityQueue<String> queue) {}
+
+    @Test
+    void refusesOtherCollections() {
+        JsonException e = assertThrows(JsonException.class, () -> Json.read("{\"queue\":[]}", Queued.class));
+        assertEquals("the value of queue cannot be a java.util.PriorityQueue<java.lang.String>", e.getMessage());
     }
 
     record Tree(List<Tree> children) {}

@@ -251,7 +251,11 @@ public final class PluginRunner implements AutoCloseable {
                 runner.start();
                 return runner;
             } catch (Exception e) {
-                runner.close();
+                try {
+                    runner.close();
+                } catch (Exception more) {
+                    e.addSuppressed(more);
+                }
                 throw e;
             }
         }

@@ -101,7 +101,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
      * @return whether the jar contains its class file
      */
     public boolean has(String name) {
-        return jar.getJarEntry(path(name)) != null;
+        return entry(path(name)) != null;
     }
 
     @Override
@@ -132,9 +132,18 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
         return c;
     }
 
+    /** Returns an entry of the jar, or null if it does not exist or the jar is closed. */
+    private JarEntry entry(String name) {
+        try {
+            return jar.getJarEntry(name);
+        } catch (IllegalStateException e) {
+            return null;
+        }
+    }
+
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
-        JarEntry entry = jar.getJarEntry(path(name));
+        JarEntry entry = entry(path(name));
         if (entry == null) {
             throw new ClassNotFoundException(name);
         }
@@ -223,13 +232,13 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
     @Override
     protected URL findResource(String name) {
         try {
-            JarEntry entry = jar.getJarEntry(name);
+            JarEntry entry = entry(name);
             if (entry == null) {
                 return null;
             }
             String path = new URI(null, null, "/" + name, null).getRawPath();
             return URL.of(new URI("jar:" + location + "!" + path), new Entries(this));
-        } catch (IllegalStateException | java.net.URISyntaxException | MalformedURLException e) {
+        } catch (java.net.URISyntaxException | MalformedURLException e) {
             return null;
         }
     }
@@ -242,7 +251,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
 
     @Override
     public InputStream getResourceAsStream(String name) {
-        JarEntry entry = jar.getJarEntry(name);
+        JarEntry entry = entry(name);
         try {
             if (entry != null) {
                 return jar.getInputStream(entry);
@@ -280,7 +289,7 @@ public final class PluginLoader extends SecureClassLoader implements Closeable {
                     }
                     String file = getURL().getPath();
                     String name = URI.create(file.substring(file.indexOf("!/") + 1)).getPath().substring(1);
-                    JarEntry entry = loader.jar.getJarEntry(name);
+                    JarEntry entry = loader.entry(name);
                     if (entry == null) {
                         throw new IOException("there is no " + name + " in " + loader.fileName);
                     }

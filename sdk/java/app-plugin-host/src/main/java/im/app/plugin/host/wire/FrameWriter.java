@@ -214,7 +214,7 @@ public final class FrameWriter {
                 try {
                     out.write(part, 0, partSize);
                     out.flush();
-                } catch (StackOverflowError e) {
+                } catch (VirtualMachineError e) {
                     putBack(part, partSize);
                     throw e;
                 }
@@ -225,8 +225,8 @@ public final class FrameWriter {
             throw e;
         } finally {
             if (!passed) {
-                // The stream failed, or the stack of this thread was exhausted: other threads must
-                // be able to continue.
+                // The stream failed, or the stack of this thread or the memory is exhausted: other
+                // threads must be able to continue.
                 lock.lock();
                 try {
                     writing = false;

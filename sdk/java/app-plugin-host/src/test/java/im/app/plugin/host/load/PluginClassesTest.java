@@ -254,6 +254,15 @@ class PluginClassesTest {
     }
 
     @Test
+    void aClosedLoaderHasNeitherClassesNorResources() throws Exception {
+        PluginLoader loader = load(jar, "t.All$PGood", false).loader();
+        loader.close();
+        assertThrows(ClassNotFoundException.class, () -> loader.loadClass("t.Unknown"));
+        assertNull(loader.getResource("a text.txt"));
+        assertNull(loader.getResourceAsStream("a text.txt"));
+    }
+
+    @Test
     void resourcesComeFromTheJarFirst() throws Exception {
         PluginLoader loader = load(jar, "t.All$PGood", false).loader();
         URL url = loader.getResource("a text.txt");
