@@ -97,5 +97,5 @@ func (h conversationHandlers) updateTypingStatus(ctx context.Context, r *Request
 	if body.GetIsGroupMessage() {
 		to = h.membersOf(ctx, body.GetToId())
 	}
-	return told(false, to), nil
+	return Answer{Notifications: []Notification{{To: to, Transient: true}}}, nil
 }

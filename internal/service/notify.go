@@ -31,6 +31,9 @@ type Notification struct {
 	Self bool
 	// From is the user shown as requester; 0 means the requester.
 	From int64
+	// Transient is true if the notification is soon outdated: it is dropped if the recipients
+	// cannot be read at once.
+	Transient bool
 }
 
 // An Audience is a sequence of chunks of users. An error ends it.
@@ -121,6 +124,7 @@ type task struct {
 	requester int64
 	device    wire.DeviceType
 	self      bool
+	transient bool
 	// message is set if the notification is a message whose order matters.
 	message *link.MessageOrder
 	// report requests the users who are offline.
@@ -205,7 +209,7 @@ func newTask(ctx context.Context, r *Request, note Notification) (e task, ok boo
 	}
 	return task{
 		ctx: context.WithoutCancel(ctx), notification: &wire.AppNotification{RequesterId: proto.Int64(cmp.Or(note.From, r.UserID)), RelayedRequest: relay},
-		to: note.To, requester: r.UserID, device: r.Device, self: note.Self, pendingSends: r.pendingSends,
+		to: note.To, requester: r.UserID, device: r.Device, self: note.Self, transient: note.Transient, pendingSends: r.pendingSends,
 	}, true
 }
 

@@ -17,7 +17,7 @@ const (
 	recipientsTime = 2 * time.Second
 	// maxLost is the maximum number of notifications whose recipients are read later; beyond that,
 	// all sessions are closed.
-	maxLost = 1000
+	maxLost = 10_000
 )
 
 // recipients are the located recipients of a notification.
@@ -30,7 +30,7 @@ type recipients struct {
 
 // find locates the recipients of a task. It retries for some time if the store cannot be read.
 func (n *Notifier) find(e *task) (r recipients, err error) {
-	err = n.retry(e.ctx, func() error {
+	err = n.retry(e, func() error {
 		r = recipients{nodes: map[string][]int64{}}
 		if e.self {
 			n.add(e.ctx, &r, []int64{e.requester}, false)
@@ -40,13 +40,14 @@ func (n *Notifier) find(e *task) (r recipients, err error) {
 	return r, err
 }
 
-// retry calls read until it succeeds or recipientsTime is over.
-func (n *Notifier) retry(ctx context.Context, read func() error) error {
+// retry calls read until it succeeds or recipientsTime is over, only once for a transient
+// notification.
+func (n *Notifier) retry(e *task, read func() error) error {
 	err := read()
-	if err == nil {
-		return nil
+	if err == nil || e.transient {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, recipientsTime)
+	ctx, cancel := context.WithTimeout(e.ctx, recipientsTime)
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
 	for wait := retryMin; err != nil && sleep.For(ctx, wait) == nil; wait = min(2*wait, retryMax) {
@@ -83,7 +84,7 @@ func (e *task) eachRecipient(f func(ids []int64)) error {
 
 // readRecipients returns the recipients of a task, without the requester. Like find, it retries.
 func (n *Notifier) readRecipients(e *task) (all []int64, err error) {
-	err = n.retry(e.ctx, func() error {
+	err = n.retry(e, func() error {
 		all = nil
 		return e.eachRecipient(func(ids []int64) { all = append(all, ids...) })
 	})
@@ -103,9 +104,13 @@ type lost struct {
 	reading   bool
 }
 
-// lose records a notification whose recipients could not be read. The notifier must wait for the
-// calling goroutine.
+// lose records a notification whose recipients could not be read, unless it is transient. The
+// notifier must wait for the calling goroutine.
 func (n *Notifier) lose(e *task, err error) {
+	if e.transient {
+		n.logger.WarnContext(e.ctx, "dropped a notification because its recipients could not be read", "error", err)
+		return
+	}
 	n.logger.ErrorContext(e.ctx, "could not read the recipients of a notification; those who are online will be told to connect again", "error", err)
 	n.lost.mu.Lock()
 	defer n.lost.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/apierr"
-	"example.org/app/internal/store/sqldb"
+	"example.org/app/internal/store"
+	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
 )
 
@@ -45,11 +46,39 @@ func (w *world) sendAndFail() (repair func()) {
 	return func() { w.rename("group_version_gone", "group_version") }
 }
 
+// TestTransientNotifications lets the store fail before a typing status is delivered: nobody is
+// disconnected because of that.
+func TestTransientNotifications(t *testing.T) {
+	w := newWorld(t)
+	closed := w.disconnections()
+	w.crowd(1, 2)
+	groupID := w.Group(1, 2)
+	reached, failed := make(chan struct{}), make(chan struct{})
+	w.locating = sync.OnceFunc(func() {
+		close(reached)
+		<-failed
+	})
+	w.want(apierr.OK, 1, &wire.UpdateTypingStatusRequest{IsGroupMessage: true, ToId: groupID})
+	<-reached // The first one keeps the lane busy.
+	w.want(apierr.OK, 1, &wire.UpdateTypingStatusRequest{IsGroupMessage: true, ToId: groupID})
+	w.rename("group_member", "group_member_gone")
+	close(failed)
+	w.notifier.Flush()
+	w.rename("group_member_gone", "group_member")
+	if list := w.received(session{"gateway1", 2, desktop}); len(list) != 1 {
+		t.Errorf("%d notifications arrived, not 1", len(list))
+	}
+	w.want(apierr.OK, 1, &wire.CreateMessageRequest{GroupId: &groupID, Text: proto.String("hi")})
+	w.notifier.Flush()
+	if list := closed(); len(list) > 0 {
+		t.Errorf("gateways were told to close %+v", list)
+	}
+}
+
 func (w *world) rename(from, to string) {
 	w.T.Helper()
-	err := w.DB.Write(w.T.Context(), func(ctx context.Context, tx sqldb.Tx) error {
-		_, err := sqldb.Exec(ctx, tx, sqldb.New("ALTER TABLE "+from+" RENAME TO "+to))
-		return err
+	err := w.DB.Write(w.T.Context(), func(ctx context.Context, tx store.Tx) error {
+		return storetest.Exec(ctx, tx, "ALTER TABLE "+from+" RENAME TO "+to)
 	})
 	if err != nil {
 		w.T.Fatal(err)

@@ -88,6 +88,6 @@ func (h presenceHandlers) notifications(ctx context.Context, r *Request, status 
 	}
 	return []Notification{
 		{Self: flags.NotifyRequesterOtherOnlineSessions},
-		{Relay: relay, To: onlyIf(related || members, others)},
+		{Relay: relay, To: onlyIf(related || members, others), Transient: true},
 	}
 }
