@@ -55,6 +55,7 @@ func (p *rules) start(ctx context.Context) (err error) {
 	d.conversations = conversation.New(conversation.Options{
 		Store: p.Database.db, Settings: func() config.Conversation { return settings().Conversation },
 	})
+	notification := func() config.Notification { return settings().Notification }
 	d.messages = message.New(message.Options{
 		Store: p.Database.db, IDs: generator, Members: d.groups.Members, Logger: p.Logs.logger,
 		Settings:     func() config.Message { return settings().Message },
@@ -63,9 +64,14 @@ func (p *rules) start(ctx context.Context) (err error) {
 		BeforeDelete: p.Held.plugins.MessagesToDelete, AsksBeforeDelete: p.Held.plugins.DecidesAboutMessagesToDelete,
 		HasAccounts: p.Process.hasAccounts,
 		Clock:       p.Nodes.cluster.Now,
-		Deliverer:   &service.Deliverer{Notifier: p.Notifier.service, Settings: func() config.Notification { return settings().Notification }},
+		Deliverer:   &service.Deliverer{Notifier: p.Notifier.service, Settings: notification},
 	})
 	p.Process.lifecycle.add(part{name: "messages", stop: d.messages.Stop})
+	killed := &service.KilledServices{
+		Notifier: p.Notifier.service, Messages: d.messages, Store: p.Database.db, Holders: p.Nodes.cluster.NumberHolders,
+		Settings: notification, Logger: p.Logs.logger,
+	}
+	p.Process.lifecycle.add(part{name: "messages of killed services", run: killed.Run})
 	d.meetings = meeting.New(meeting.Options{
 		Store: p.Database.db, Messages: d.messages, Logger: p.Logs.logger,
 		Settings: func() config.Conference { return settings().Conference },

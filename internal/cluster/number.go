@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -227,4 +228,32 @@ func (n *Number) Release(ctx context.Context) error {
 	return n.db.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		return store.ReleaseNodeNumber(ctx, tx, number, n.options.Holder, high)
 	})
+}
+
+// A Holder is an incarnation of a node that has not released its node number.
+type Holder struct {
+	NodeID, Incarnation string
+	Number              int
+	// Renewed is when the lease was last renewed, by the clock of the node. All ids of the node
+	// have times before Until.
+	Renewed, Until time.Time
+}
+
+// NumberHolders returns the holders of node numbers whose lease has not ended, or ended less than
+// margin ago. Those that are not running were killed: a node that leaves releases its number.
+func (c *Cluster) NumberHolders(ctx context.Context, margin time.Duration) ([]Holder, error) {
+	var list []Holder
+	err := c.options.Store.Read(ctx, func(ctx context.Context, r store.Reader) error {
+		numbers, err := store.NodeNumbers(ctx, r, margin)
+		if err != nil {
+			return err
+		}
+		list = make([]Holder, 0, len(numbers))
+		for _, n := range numbers {
+			id, incarnation, _ := strings.Cut(n.Holder, "/")
+			list = append(list, Holder{NodeID: id, Incarnation: incarnation, Number: n.Number, Renewed: n.HighWater.Add(-c.options.NumberLease - ids.Reserve), Until: n.HighWater})
+		}
+		return nil
+	})
+	return list, err
 }

@@ -8,11 +8,16 @@ import (
 	"slices"
 	"time"
 
+	"example.org/app/internal/ids"
 	"example.org/app/internal/link"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/recording/event"
 	"example.org/app/internal/wire"
 )
+
+// maxStoring is how long after its id was generated a message is stored at the latest: sessions
+// that begin later find it when they query new messages.
+const maxStoring = 5 * time.Second
 
 // end closes a session and sends the reason to its client. It reports false if the session was
 // already closed.
@@ -136,3 +141,36 @@ func (g *Gateway) selected(d *link.Disconnection) (found []*Session) {
 }
 
 var _ presence.Holder = (*Gateway)(nil)
+
+// closeUnaware closes the sessions whose users did not get one of the messages, unless they began
+// after it was stored. Their clients connect again and query what is new. Messages whose delivery
+// would be forgotten by now are ignored.
+func (g *Gateway) closeUnaware(_ context.Context, u *link.Undelivered) (*link.Disconnected, error) {
+	result := &link.Disconnected{}
+	now := g.options.Node.Cluster().Now()
+	for _, c := range u.Conversations {
+		for _, id := range c.MessageIDs {
+			stored := ids.Time(id)
+			aware, known := g.sequences.recipients(c.Conversation, id, now.Sub(stored))
+			if !known {
+				continue
+			}
+			for _, user := range c.UserIDs {
+				if !aware.has(user) {
+					result.Sessions += g.endBefore(user, stored.Add(maxStoring))
+				}
+			}
+		}
+	}
+	return result, nil
+}
+
+// endBefore closes the sessions of a user that did not begin after a time, and returns how many.
+func (g *Gateway) endBefore(user int64, at time.Time) (closed int) {
+	for _, s := range g.sessions.of(user) {
+		if !s.began.After(at) && g.end(s, CloseReason{Status: wire.ClosedServerUnavailable}) {
+			closed++
+		}
+	}
+	return closed
+}

@@ -16,6 +16,9 @@ import (
 func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivered, error) {
 	if d.Message == nil {
 		result := g.hand(d, time.Time{})
+		if d.Stored != nil {
+			g.sequences.remember(d.Stored, d.Recipients)
+		}
 		g.noteDelivery(d, result)
 		return result, nil
 	}

@@ -131,6 +131,7 @@ func Start(o Options) (*Gateway, error) {
 		connections: map[*connection]struct{}{}, offline: make(chan struct{}, offlineAtOnce), stop: make(chan struct{}),
 		keys: newKeys(), handover: handoverPause, readiness: newReadiness(o.Logger),
 	}
+	g.sequences.begin(time.Now())
 	g.datagrams = datagrams{g, ratelimit.New(time.Now)}
 	g.workers = workers{group: &g.group, jobs: make(chan func()), stop: g.stop}
 	g.flusher.start = g.workers.do
@@ -163,6 +164,7 @@ func Start(o Options) (*Gateway, error) {
 func (g *Gateway) handle() error {
 	return errors.Join(
 		cluster.Handle(g.options.Node, link.Deliver, g.deliver),
+		cluster.Handle(g.options.Node, link.CloseUnaware, g.closeUnaware),
 		cluster.Handle(g.options.Node, link.Disconnect, g.Disconnect),
 		cluster.Handle(g.options.Node, kick, g.kicked),
 	)

@@ -39,6 +39,15 @@ type sequenceShard struct {
 	mu         sync.Mutex
 	young, old map[uint64]*sequence
 	since      time.Time
+	// complete is the time since when all deliveries are remembered.
+	complete time.Time
+}
+
+// begin empties the sequences of a gateway that starts.
+func (s *sequences) begin(now time.Time) {
+	for i := range s.shards {
+		s.shards[i].complete = now
+	}
 }
 
 // A sequence tracks the messages of a conversation.
@@ -53,6 +62,9 @@ type sequence struct {
 	// young and old are two generations of delivered messages; since is when the young one began.
 	young, old []handed
 	since      time.Time
+	// complete is the time since when all deliveries are remembered, if it is after that of the
+	// shard.
+	complete time.Time
 	// held are messages that wait for earlier ones.
 	held []*link.Delivery
 }
@@ -71,10 +83,22 @@ func (s *sequences) find(m *link.MessageOrder, now time.Time) *sequence {
 	return s.shards[m.Conversation%sequenceShards].find(m.Conversation, forgotten, time.Now())
 }
 
+// remember records the delivery of a message whose order does not matter.
+func (s *sequences) remember(m *link.StoredMessage, recipients []int64) {
+	now := time.Now()
+	q := s.shards[m.Conversation%sequenceShards].find(m.Conversation, false, now)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keep(handed{m.ID, remembered(recipients)}, now)
+}
+
 func (s *sequenceShard) find(conversation uint64, forgotten bool, now time.Time) *sequence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.young == nil || now.Sub(s.since) > sequenceAge {
+		if s.old != nil {
+			s.complete = s.since
+		}
 		s.old, s.young, s.since = s.young, map[uint64]*sequence{}, now
 	}
 	q := s.young[conversation]
@@ -169,17 +193,29 @@ func (q *sequence) unseen(d *link.Delivery) *link.Delivery {
 // note records a delivered message. The sequence is locked.
 func (q *sequence) note(d *link.Delivery, now time.Time) {
 	m := d.Message
-	if now.Sub(q.since) > sequenceAge {
-		q.old, q.young, q.since = q.young, nil, now
-	}
 	if m.ID > q.last {
 		q.last, q.service = m.ID, m.Service
 	}
-	h := handed{id: m.ID}
-	if len(d.Recipients) <= maxRemembered {
-		h.recipients = d.Recipients
+	q.keep(handed{m.ID, remembered(d.Recipients)}, now)
+}
+
+// keep adds a delivered message. The sequence is locked.
+func (q *sequence) keep(h handed, now time.Time) {
+	if now.Sub(q.since) > sequenceAge {
+		if q.old != nil {
+			q.complete = q.since
+		}
+		q.old, q.young, q.since = q.young, nil, now
 	}
 	q.young = append(q.young, h)
+}
+
+// remembered returns the recipients of a message, or nil if there are more than maxRemembered.
+func remembered(recipients []int64) []int64 {
+	if len(recipients) > maxRemembered {
+		return nil
+	}
+	return recipients
 }
 
 // take returns the held messages in order and records them. The sequence is locked.

@@ -29,6 +29,10 @@ const (
 	// MaxNode is the highest node number.
 	MaxNode = 1<<nodeBits - 1
 
+	// NodeUnit is the distance of the ids of consecutive nodes: id / NodeUnit % (MaxNode + 1) is
+	// the number of the node that generated id.
+	NodeUnit = 1 << sequenceBits
+
 	nodeBits     = 10
 	sequenceBits = 12
 	sequenceMask = 1<<sequenceBits - 1

@@ -184,6 +184,9 @@ func (d *Delivery) append(b []byte) []byte {
 	if d.Message != nil {
 		b = appendBytes(b, 4, d.Message.append(nil))
 	}
+	if d.Stored != nil {
+		b = appendBytes(b, 5, d.Stored.append(nil))
+	}
 	return b
 }
 
@@ -199,8 +202,25 @@ func (d *Delivery) set(number protowire.Number, _ uint64, data []byte) (err erro
 	case 4:
 		d.Message = &MessageOrder{}
 		err = codec{}.Unmarshal(data, d.Message)
+	case 5:
+		d.Stored = &StoredMessage{}
+		err = codec{}.Unmarshal(data, d.Stored)
 	}
 	return err
+}
+
+func (m *StoredMessage) append(b []byte) []byte {
+	return appendNumber(appendNumber(b, 1, int64(m.Conversation)), 2, m.ID)
+}
+
+func (m *StoredMessage) set(number protowire.Number, n uint64, _ []byte) error {
+	switch number {
+	case 1:
+		m.Conversation = n
+	case 2:
+		m.ID = int64(n)
+	}
+	return nil
 }
 
 func (m *MessageOrder) append(b []byte) []byte {

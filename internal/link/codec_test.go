@@ -36,6 +36,7 @@ func values() map[string]encodable {
 		"delivery of a message": &Delivery{
 			Notification: []byte{1}, Recipients: []int64{1}, Message: &MessageOrder{Conversation: 1<<64 - 1, ID: 1<<63 - 1, Service: "a", Stored: time.UnixMicro(1_800_000_000_000_001)},
 		},
+		"delivery of a message without order":   &Delivery{Notification: []byte{1}, Recipients: []int64{1}, Stored: &StoredMessage{Conversation: 1<<64 - 1, ID: 1<<63 - 1}},
 		"delivery except user 0 on the desktop": &Delivery{Notification: []byte{}, Recipients: []int64{0}, Except: &Session{}},
 		"delivered":                             &Delivered{Sessions: 3, Missed: []int64{9}},
 	}

@@ -75,6 +75,15 @@ type Delivery struct {
 	Except *Session
 	// Message is set if the notification is a message whose order in its conversation matters.
 	Message *MessageOrder
+	// Stored is set if the notification is another message that was stored.
+	Stored *StoredMessage
+}
+
+// A StoredMessage identifies a message: the gateway remembers for a while that it delivered it.
+type StoredMessage struct {
+	// Conversation identifies the conversation, like that of a Request.
+	Conversation uint64
+	ID           int64
 }
 
 // A MessageOrder is the position of a message in its conversation. Gateways receive the
@@ -102,6 +111,8 @@ type Handed struct {
 	Conversation uint64 `json:"conversation"`
 	// Notification is an encoded AppNotification.
 	Notification []byte `json:"notification"`
+	// ID is that of a new message; 0 means another notification.
+	ID int64 `json:"id,omitempty"`
 	// SenderID and TargetID are those of the message; IsGroup is true if the target is a group.
 	SenderID int64 `json:"senderId"`
 	TargetID int64 `json:"targetId"`
@@ -149,4 +160,22 @@ type Disconnection struct {
 // Disconnected reports how many sessions were closed.
 type Disconnected struct {
 	Sessions int `json:"sessions"`
+}
+
+// CloseUnaware asks a gateway to close the sessions whose users did not get messages that a killed
+// service had stored. It goes to a named node.
+var CloseUnaware = cluster.Endpoint[Undelivered, Disconnected]{Name: "session.close-unaware"}
+
+// An Undelivered lists messages that may not have been delivered.
+type Undelivered struct {
+	Conversations []UndeliveredConversation `json:"conversations"`
+}
+
+// An UndeliveredConversation lists messages of a conversation, and those of its users who may have
+// sessions on the gateway.
+type UndeliveredConversation struct {
+	// Conversation identifies the conversation, like that of a Request.
+	Conversation uint64  `json:"conversation"`
+	MessageIDs   []int64 `json:"messageIds"`
+	UserIDs      []int64 `json:"userIds"`
 }

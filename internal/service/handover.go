@@ -70,6 +70,9 @@ func (n *Notifier) handOver(m store.Message, e task) error {
 		Conversation: conversationKey(m), Notification: notification, SenderID: m.SenderID, TargetID: m.TargetID, IsGroup: m.IsGroupMessage,
 		ToRecipients: e.to != nil, ToSender: e.self, Device: e.device,
 	}
+	if e.stored != nil {
+		h.ID = e.stored.ID
+	}
 	handed := make(chan struct{})
 	sent := sync.OnceFunc(func() { close(handed) })
 	go func() {
@@ -95,6 +98,9 @@ func (d *Dispatcher) takeOver(h *link.Handed) func(context.Context) (*struct{}, 
 		defer turn.End()
 		m := store.Message{SenderID: h.SenderID, TargetID: h.TargetID, IsGroupMessage: h.IsGroup}
 		e := task{ctx: context.WithoutCancel(ctx), notification: new(wire.AppNotification), requester: h.SenderID, self: h.ToSender, device: h.Device, pendingSends: sent}
+		if h.ID != 0 {
+			e.stored = &link.StoredMessage{Conversation: h.Conversation, ID: h.ID}
+		}
 		if err := proto.Unmarshal(h.Notification, e.notification); err != nil {
 			return nil, fmt.Errorf("decode the notification: %w", err)
 		}

@@ -128,8 +128,12 @@ func (c *Deliverer) Deliver(ctx context.Context, d message.Delivery) error {
 	if m.IsSystemMessage {
 		e.notification.RequestId = proto.Int64(0)
 	}
-	if d.InOrder && !c.Notifier.node.Cluster().Exclusive() {
-		node := c.Notifier.node
+	node := c.Notifier.node
+	switch {
+	case node.Cluster().Exclusive():
+	case !d.InOrder && d.Event == message.Created:
+		e.stored = &link.StoredMessage{Conversation: conversationKey(m), ID: m.ID}
+	case d.InOrder:
 		e.message = &link.MessageOrder{Conversation: conversationKey(m), ID: m.ID, Service: node.ID(), Stored: node.Cluster().Now()}
 	}
 	if flags.NotifyMessageRecipients {

@@ -127,6 +127,8 @@ type task struct {
 	transient bool
 	// message is set if the notification is a message whose order matters.
 	message *link.MessageOrder
+	// stored is set if the notification is another message.
+	stored *link.StoredMessage
 	// report requests the users who are offline.
 	report bool
 	// job replaces everything else if it is set. It gets the lane that it runs in.
@@ -273,7 +275,7 @@ func (n *Notifier) run(l *lane, e *task) (offline []int64) {
 	for node, ids := range found.nodes {
 		o := n.outlet(node)
 		for part := range slices.Chunk(ids, maxRecipients) {
-			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except, Message: e.message}
+			delivery := &link.Delivery{Notification: payload, Recipients: part, Except: except, Message: e.message, Stored: e.stored}
 			if n.deliverHere(e.ctx, l, o, delivery) {
 				continue
 			}

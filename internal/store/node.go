@@ -50,6 +50,31 @@ func TakenNodeNumbers(ctx context.Context, r Reader, margin time.Duration) ([]in
 	return taken, nil
 }
 
+// NodeNumbers returns the numbers that were not released and whose lease has not ended, or ended
+// less than margin ago, in ascending order, without Floor.
+func NodeNumbers(ctx context.Context, r Reader, margin time.Duration) ([]NodeNumber, error) {
+	now, err := clock(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("read the database's clock: %w", err)
+	}
+	var list []NodeNumber
+	err = sqldb.Query(ctx, r, sqldb.New("SELECT number, holder, high_water FROM node_number WHERE expires > ? AND holder <> '' ORDER BY number",
+		now-margin.Milliseconds()), func(row sqldb.Row) error {
+		var n NodeNumber
+		var highWater int64
+		if err := row.Scan(&n.Number, &n.Holder, &highWater); err != nil {
+			return err
+		}
+		n.HighWater = time.UnixMilli(highWater).UTC()
+		list = append(list, n)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read node numbers: %w", err)
+	}
+	return list, nil
+}
+
 // LeaseNodeNumber leases a number to holder for the duration lease by the database's clock, with
 // the ids of the duration span from now, by the holder's clock, or from the end of earlier holders'
 // ids if that is later. ok is false if another holder's lease has not ended, or ended less than

@@ -46,6 +46,32 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
+// TestServiceIsKilledBeforeDelivery pauses a gateway until more deliveries to it are in transit
+// than a service allows, and kills the service, which alone knows what the users of the gateway
+// missed.
+func TestServiceIsKilledBeforeDelivery(t *testing.T) {
+	beside(t)
+	nats, db := clustertest.StartServer(t), storetest.StartServer(t)
+	set := append([]string{"app.store.url=" + db.URL(), "app.cluster.nats.url=" + nats.URL()}, openClients...)
+	service := start(t, "service", "service-0", set...)
+	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
+	const senders = 100
+	createUsers(t, service, 2*senders)
+	tr := newTraffic(t, senders, 20, gateways[0], gateways[1])
+	tr.progress("before anything happens")
+	clustertest.Freeze(t, gateways[1].Process.Pid)
+	before := tr.total()
+	eventually(t, "the service has more deliveries than may be in transit", func() bool { return tr.total() > before+6000 })
+	service.signal(syscall.SIGKILL)
+	<-service.done
+	clustertest.Thaw(t, gateways[1].Process.Pid)
+	start(t, "service", "service-1", set...)
+	tr.progress("after another service was started")
+	if told := tr.settle(db.URL()); told == 0 {
+		t.Error("nobody missed anything")
+	}
+}
+
 // TestGatewayIsForgotten pauses a gateway and restarts NATS, until the other nodes consider the
 // gateway gone and its users offline. When it resumes, its users are told to reconnect, because
 // they missed messages.

@@ -116,6 +116,14 @@ func (tr *traffic) progress(when string) {
 	})
 }
 
+// total returns the number of acknowledgements.
+func (tr *traffic) total() (n int64) {
+	for i := range tr.acknowledged {
+		n += tr.acknowledged[i].Load()
+	}
+	return n
+}
+
 func (tr *traffic) end() {
 	tr.stop.Store(true)
 	tr.group.Wait()

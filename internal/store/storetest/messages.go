@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.org/app/internal/ids"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/sqldb"
 )
@@ -184,6 +185,35 @@ func testMessageFilter(t *testing.T, db *store.DB) {
 	}
 	if !slices.Equal(walked, []int64{14, 15, 13, 12}) {
 		t.Errorf("walked over %v", walked)
+	}
+}
+
+func testMessagesOfNode(t *testing.T, db *store.DB) {
+	id := func(millis, node, sequence int64) int64 {
+		return ids.First(messageAt(0)) + (millis*(ids.MaxNode+1)+node)*ids.NodeUnit + sequence
+	}
+	putMessages(t, db, plainMessage(id(1, 5, 0), 1, 2, 0), plainMessage(id(1, 5, ids.NodeUnit-1), 1, 2, 0), plainMessage(id(1, 6, 0), 1, 2, 0),
+		plainMessage(id(2, 0, 0), 1, 2, 0), plainMessage(id(2, 5, 1), 1, 2, 0), plainMessage(id(3, ids.MaxNode, 0), 1, 2, 0), plainMessage(id(4, 5, 0), 1, 2, 0))
+	for _, test := range []struct {
+		node          int
+		after, before int64
+		limit         int
+		want          []int64
+	}{
+		{5, 0, math.MaxInt64, 10, []int64{id(1, 5, 0), id(1, 5, ids.NodeUnit-1), id(2, 5, 1), id(4, 5, 0)}},
+		{5, id(1, 5, 0), id(4, 5, 0), 10, []int64{id(1, 5, ids.NodeUnit-1), id(2, 5, 1)}},
+		{5, 0, math.MaxInt64, 1, []int64{id(1, 5, 0)}},
+		{0, 0, math.MaxInt64, 10, []int64{id(2, 0, 0)}},
+		{ids.MaxNode, 0, math.MaxInt64, 10, []int64{id(3, ids.MaxNode, 0)}},
+		{7, 0, math.MaxInt64, 10, nil},
+	} {
+		read(t, db, func(ctx context.Context, r store.Reader) error {
+			found, err := store.FindMessagesOfNode(ctx, r, test.node, test.after, test.before, test.limit)
+			if got := messageIDs(found); !slices.Equal(got, test.want) {
+				t.Errorf("node %d between %d and %d: %v, want %v", test.node, test.after, test.before, got, test.want)
+			}
+			return err
+		})
 	}
 }
 

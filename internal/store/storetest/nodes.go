@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"example.org/app/internal/store"
 )
 
@@ -43,6 +45,17 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 		}
 		return err
 	})
+	holders := func(want ...store.NodeNumber) {
+		t.Helper()
+		read(t, db, func(ctx context.Context, r store.Reader) error {
+			got, err := store.NodeNumbers(ctx, r, 0)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("numbers differ (-want +got):\n%s", diff)
+			}
+			return err
+		})
+	}
+	holders(store.NodeNumber{Number: 7, Holder: "a", HighWater: first.HighWater})
 	mark := now.Add(time.Hour)
 	renew := func(holder string, want bool) {
 		t.Helper()
@@ -57,6 +70,7 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 	}
 	renew("b", false)
 	renew("a", true)
+	holders() // The lease has ended.
 	// The clock of the next holder has gone back, yet its ids begin above those of the previous
 	// one.
 	second, ok := leaseNumber(t, db, 7, "b", now.Add(-time.Hour), numberLease)
@@ -73,7 +87,9 @@ func testNodeNumber(t *testing.T, db *store.DB) {
 	if _, ok := leaseNumber(t, db, 7, "c", now, numberLease); ok {
 		t.Error("a number was released by a former holder")
 	}
+	holders(store.NodeNumber{Number: 7, Holder: "b", HighWater: second.HighWater})
 	release("b")
+	holders()
 	third, ok := leaseNumber(t, db, 7, "c", now, numberLease)
 	if !ok || !third.Floor.Equal(mark.Add(time.Second)) {
 		t.Errorf("third lease is %+v, %v", third, ok)

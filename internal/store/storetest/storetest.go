@@ -97,6 +97,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		{"LeaderFence", testLeaderFence},
 		{"MessageInsertFind", testMessageInsertFind},
 		{"MessageFilter", testMessageFilter},
+		{"MessagesOfNode", testMessagesOfNode},
 		{"MessageUpdate", testMessageUpdate},
 		{"MessageSequence", testMessageSequence},
 		{"MessagePlans", testMessagePlans},

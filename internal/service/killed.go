@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/im/message"
+	"example.org/app/internal/link"
+	"example.org/app/internal/role"
+	"example.org/app/internal/sleep"
+	"example.org/app/internal/store"
+)
+
+const (
+	// killedInterval is how often a service looks for killed ones.
+	killedInterval = time.Second
+	// killedPause is how long the last notifications of a killed service may take to arrive, and
+	// those of requests that gateways resend to another service.
+	killedPause = 2 * time.Second
+	// killedDelay is the longest time for which a service tries to deliver a message.
+	killedDelay = deliveryTimeout
+	// killedLimit is how long a gateway that does not respond is asked.
+	killedLimit = 30 * time.Second
+	// killedAge is how long killed services are looked for.
+	killedAge = 24 * time.Hour
+	// killedPage is how many messages are read at once, and killedUsers how many of their users are
+	// located at once.
+	killedPage, killedUsers = 1000, 10_000
+)
+
+// KilledServices makes gateways close the sessions that missed messages of services that were
+// killed. A service delivers what it stores, retries that, and remembers who missed something. If
+// it is killed, only the database and the gateways together show what was not delivered: the
+// messages are in the database, and gateways remember for a while what they delivered. One of the
+// running services compares them.
+type KilledServices struct {
+	Notifier *Notifier
+	Messages *message.Directory
+	Store    *store.DB
+	// Holders returns the nodes that have not released their node numbers.
+	Holders func(ctx context.Context, margin time.Duration) ([]cluster.Holder, error)
+	// Settings returns the notification settings.
+	Settings func() config.Notification
+	Logger   *slog.Logger
+
+	// lives are the known services when they were last compared with the holders of node numbers.
+	lives map[string]string
+	// since is when killed services were first seen; it is zero for those whose messages were
+	// checked.
+	since map[cluster.Holder]time.Time
+	// pending is true if holders have to be looked at again.
+	pending bool
+}
+
+// Run looks for killed services until the context ends.
+func (k *KilledServices) Run(ctx context.Context) error {
+	k.since = map[cluster.Holder]time.Time{}
+	for sleep.For(ctx, killedInterval) == nil {
+		if !k.responsible() {
+			k.lives = nil
+			continue
+		}
+		lives := k.Notifier.node.Cluster().Lives(role.Service)
+		if !k.pending && sameLives(lives, k.lives) {
+			continue
+		}
+		k.lives, k.pending = lives, false
+		if err := k.look(ctx); err != nil && ctx.Err() == nil {
+			k.pending = true
+			k.Logger.WarnContext(ctx, "could not check whether the messages of killed services were delivered; trying again", "error", err)
+		}
+	}
+	return nil
+}
+
+// responsible reports whether this service has the smallest id of the running ones. If two consider
+// themselves responsible for a moment, both check, which has the same result.
+func (k *KilledServices) responsible() bool {
+	node := k.Notifier.node
+	c := node.Cluster()
+	if c.Exclusive() || c.Synchronized().IsZero() {
+		return false
+	}
+	for id, life := range c.Lives(role.Service) {
+		if alive, _ := c.Alive(id, life); alive && id < node.ID() {
+			return false
+		}
+	}
+	return true
+}
+
+// look checks the messages of the services that were killed.
+func (k *KilledServices) look(ctx context.Context) error {
+	c := k.Notifier.node.Cluster()
+	holders, err := k.Holders(ctx, killedAge)
+	if err != nil {
+		return err
+	}
+	since := make(map[cluster.Holder]time.Time, len(k.since))
+	for _, h := range holders {
+		alive, certain := c.Alive(h.NodeID, h.Incarnation)
+		if alive {
+			continue
+		}
+		// Renewed does not change once a node is not alive.
+		first, seen := k.since[h]
+		switch {
+		case seen && first.IsZero():
+		case !certain:
+			k.pending = true
+			continue
+		case !seen:
+			first, k.pending = time.Now(), true
+		case time.Since(first) < killedPause:
+			k.pending = true
+		default:
+			if err := k.check(ctx, h); err != nil {
+				return err
+			}
+			first = time.Time{}
+		}
+		since[h] = first
+	}
+	k.since = since
+	return nil
+}
+
+// check makes gateways close the sessions that missed messages of a killed service.
+func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
+	c := deliveryCheck{notifier: k.Notifier}
+	after, before := ids.First(h.Renewed.Add(-killedDelay))-1, ids.First(h.Until)
+	for more := true; more; {
+		var page []store.Message
+		err := k.Store.Read(ctx, func(ctx context.Context, r store.Reader) (err error) {
+			page, err = store.FindMessagesOfNode(ctx, r, h.Number, after, before, killedPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		threads := map[thread][]store.Message{}
+		for _, m := range page {
+			after = m.ID
+			t := thread{conversationKey(m), m.SenderID}
+			threads[t] = append(threads[t], m)
+		}
+		for t, messages := range threads {
+			if err := k.add(ctx, &c, t, messages); err != nil {
+				return err
+			}
+		}
+		c.flush(ctx)
+		more = len(page) == killedPage
+	}
+	if ctx.Err() == nil && c.messages > 0 {
+		k.Logger.InfoContext(ctx, "checked whether the last messages of a killed service were delivered; users who missed some are told to connect again",
+			"node", h.NodeID, "messages", c.messages, "sessions", c.sessions)
+	}
+	return ctx.Err()
+}
+
+// A thread contains the messages of one sender in a conversation, which have the same recipients.
+type thread struct {
+	conversation uint64
+	sender       int64
+}
+
+// add adds messages of a thread to a check.
+func (k *KilledServices) add(ctx context.Context, c *deliveryCheck, t thread, messages []store.Message) error {
+	all := make([]int64, len(messages))
+	for i, m := range messages {
+		all[i] = m.ID
+	}
+	c.messages += len(messages)
+	settings := k.Settings().MessageCreated
+	if settings.NotifyRequesterOtherOnlineSessions {
+		c.add(ctx, t.conversation, all, []int64{t.sender})
+	}
+	if !settings.NotifyMessageRecipients {
+		return nil
+	}
+	for users, err := range k.Messages.Recipients(ctx, messages[0]) {
+		if err != nil {
+			return err
+		}
+		c.add(ctx, t.conversation, all, users)
+	}
+	return nil
+}
+
+// deliveryCheck makes gateways close the sessions that messages were not delivered to.
+type deliveryCheck struct {
+	notifier *Notifier
+	// messages and sessions are the numbers of checked messages and closed sessions.
+	messages, sessions int
+	// next are the next messages to check, with users users in total.
+	next  []link.UndeliveredConversation
+	users int
+}
+
+// add adds messages of a conversation with some of its users.
+func (c *deliveryCheck) add(ctx context.Context, conversation uint64, messages, users []int64) {
+	c.next = append(c.next, link.UndeliveredConversation{Conversation: conversation, MessageIDs: messages, UserIDs: users})
+	if c.users += len(users); c.users >= killedUsers {
+		c.flush(ctx)
+	}
+}
+
+// flush asks the gateways of the users.
+func (c *deliveryCheck) flush(ctx context.Context) {
+	next := c.next
+	c.next, c.users = nil, 0
+	gateways := map[string]*link.Undelivered{}
+	places := c.locate(ctx, next)
+	for _, n := range next {
+		here := map[string][]int64{}
+		for _, user := range n.UserIDs {
+			for _, node := range places[user] {
+				here[node] = append(here[node], user)
+			}
+		}
+		for node, users := range here {
+			if gateways[node] == nil {
+				gateways[node] = &link.Undelivered{}
+			}
+			gateways[node].Conversations = append(gateways[node].Conversations, link.UndeliveredConversation{
+				Conversation: n.Conversation, MessageIDs: n.MessageIDs, UserIDs: users,
+			})
+		}
+	}
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	for node, u := range gateways {
+		group.Go(func() {
+			closed := c.notifier.closeUnaware(ctx, c.notifier.outlet(node), u)
+			mu.Lock()
+			defer mu.Unlock()
+			c.sessions += closed
+		})
+	}
+	group.Wait()
+}
+
+// locate returns the gateways of users; a user who cannot be located may be on any.
+func (c *deliveryCheck) locate(ctx context.Context, list []link.UndeliveredConversation) map[int64][]string {
+	var all []int64
+	for _, n := range list {
+		all = append(all, n.UserIDs...)
+	}
+	slices.Sort(all)
+	found, unknown := c.notifier.locate(ctx, slices.Compact(all))
+	places := map[int64][]string{}
+	for _, at := range found {
+		for _, user := range at.UserIDs {
+			places[user] = append(places[user], at.NodeID)
+		}
+	}
+	if len(unknown) > 0 {
+		gateways := slices.Collect(maps.Keys(c.notifier.node.Cluster().Lives(role.Gateway)))
+		for _, user := range unknown {
+			places[user] = gateways
+		}
+	}
+	return places
+}
+
+// closeUnaware makes a gateway close the sessions that messages were not delivered to, and returns
+// how many. It retries until the gateway responds, is gone or has forgotten what it delivered.
+func (n *Notifier) closeUnaware(ctx context.Context, o *outlet, u *link.Undelivered) (closed int) {
+	ctx, cancel := context.WithTimeout(ctx, killedLimit)
+	defer cancel()
+	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+		call, cancel := context.WithTimeout(ctx, deliveryTimeout)
+		result, err := cluster.CallNode(call, n.node, o.node, link.CloseUnaware, u)
+		cancel()
+		if err == nil {
+			return result.Sessions
+		}
+		if n.gone(o) || sleep.For(ctx, wait) != nil {
+			return 0
+		}
+	}
+}
+
+// sameLives reports whether two sets of nodes are equal; nil is not equal to any.
+func sameLives(a, b map[string]string) bool { return a != nil && b != nil && maps.Equal(a, b) }

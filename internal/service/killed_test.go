@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.org/app/internal/cluster"
+	"example.org/app/internal/cluster/clustertest"
+	"example.org/app/internal/config"
+	"example.org/app/internal/ids"
+	"example.org/app/internal/link"
+	"example.org/app/internal/role"
+	"example.org/app/internal/service"
+	"example.org/app/internal/store"
+	"example.org/app/internal/wire"
+)
+
+// TestKilledServices leaves messages of a service that has ended in the store: the gateways of
+// their users are asked whether they were delivered, and nobody else.
+func TestKilledServices(t *testing.T) {
+	w := newWorld(t)
+	w.Rules.Notification.MessageCreated.NotifyRequesterOtherOnlineSessions = true
+	w.People(1, 2, 3, 4)
+	group := w.Group(1, 2, 3)
+	for user, gateway := range map[int64]string{1: "gateway1", 2: "gateway1", 3: "gateway2", 4: "gateway2"} {
+		w.online(user, desktop, gateway)
+	}
+	var mu sync.Mutex
+	asked := map[string][]link.UndeliveredConversation{}
+	for _, id := range []string{"gateway1", "gateway2"} {
+		err := cluster.Handle(w.nodes[id], link.CloseUnaware, func(_ context.Context, u *link.Undelivered) (*link.Disconnected, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[id] = append(asked[id], u.Conversations...)
+			return &link.Disconnected{Sessions: 1}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := w.nodes["service"].Cluster()
+	dead := clustertest.Join(t, c, cluster.NodeOptions{ID: "victim", Type: role.Service})
+	const number = 7
+	renewed := time.Now()
+	idAt := func(at time.Time, node int64) int64 { return ids.First(at) + node*ids.NodeUnit }
+	toUser, toGroup := idAt(renewed, number), idAt(renewed, number)+1
+	list := []store.Message{
+		{ID: toUser, SenderID: 1, TargetID: 4, DeliveryDate: renewed},
+		{ID: toGroup, SenderID: 3, TargetID: group, IsGroupMessage: true, DeliveryDate: renewed},
+		// These are of another node, or were stored long before.
+		{ID: idAt(renewed, number+1), SenderID: 1, TargetID: 2, DeliveryDate: renewed},
+		{ID: idAt(renewed.Add(-time.Minute), number), SenderID: 1, TargetID: 2, DeliveryDate: renewed},
+	}
+	if err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertMessages(ctx, tx, list...) }); err != nil {
+		t.Fatal(err)
+	}
+	looked := make(chan struct{}, 1000)
+	k := &service.KilledServices{
+		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: slog.New(slog.DiscardHandler),
+		Settings: func() config.Notification { return w.Rules.Notification },
+		Holders: func(context.Context, time.Duration) ([]cluster.Holder, error) {
+			looked <- struct{}{}
+			return []cluster.Holder{
+				{NodeID: "victim", Incarnation: dead.Incarnation(), Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)},
+				{NodeID: "service", Incarnation: w.nodes["service"].Incarnation(), Number: number + 1, Renewed: renewed, Until: renewed.Add(time.Minute)},
+			}, nil
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() {
+		if err := k.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	<-looked // The service is alive.
+	mu.Lock()
+	if len(asked) > 0 {
+		t.Errorf("gateways are asked about messages of a running service: %v", asked)
+	}
+	mu.Unlock()
+	if err := dead.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	private, inGroup := wire.PrivateConversationKey(1, 4), wire.GroupConversationKey(group)
+	want := map[string]map[uint64][]int64{
+		"gateway1": {private: {1}, inGroup: {1, 2}},
+		"gateway2": {private: {4}, inGroup: {3}},
+	}
+	w.eventually(func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		got := map[string]map[uint64][]int64{}
+		for gateway, conversations := range asked {
+			got[gateway] = map[uint64][]int64{}
+			for _, u := range conversations {
+				if message := map[uint64]int64{private: toUser, inGroup: toGroup}[u.Conversation]; !slices.Equal(u.MessageIDs, []int64{message}) {
+					t.Errorf("%s is asked about the messages %v of the conversation %d", gateway, u.MessageIDs, u.Conversation)
+				}
+				got[gateway][u.Conversation] = slices.Sorted(slices.Values(append(got[gateway][u.Conversation], u.UserIDs...)))
+			}
+		}
+		return maps.EqualFunc(got, want, func(a, b map[uint64][]int64) bool { return maps.EqualFunc(a, b, slices.Equal) })
+	})
+}
