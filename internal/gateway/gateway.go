@@ -25,6 +25,7 @@ import (
 	"example.org/app/internal/gateway/login"
 	"example.org/app/internal/im/blocklist"
 	"example.org/app/internal/link"
+	"example.org/app/internal/logs"
 	"example.org/app/internal/metrics"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/ratelimit"
@@ -90,6 +91,8 @@ type Gateway struct {
 	handover time.Duration
 	// late tracks messages that arrive after newer ones.
 	late outage
+	// refused logs logins that failed because of the server.
+	refused logs.Limited
 
 	// ctx is the context of requests; it ends when Close stops waiting.
 	ctx    context.Context

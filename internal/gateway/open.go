@@ -231,7 +231,9 @@ func (g *Gateway) register(ctx context.Context, s *Session, status wire.UserStat
 	case errors.Is(err, conflict):
 		return conflict
 	case err != nil:
-		g.options.Logger.Warn("a session could not be registered", "userId", s.UserID, "error", err)
+		if log, ok := g.refused.Take(ctx, g.options.Logger); ok {
+			log.WarnContext(ctx, "a session could not be registered", "userId", s.UserID, "error", err)
+		}
 		if e := (*apierr.Error)(nil); errors.As(err, &e) && e.Code == apierr.ServerUnavailable {
 			return e
 		}

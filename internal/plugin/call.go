@@ -130,7 +130,9 @@ func (cs *Calls) failed(ctx context.Context, b *member, method *Method, err erro
 			Reason: fmt.Sprintf("the extension %s of plugin %q cannot run at present", b.Class(), b.plugin.ID),
 		}
 	}
-	b.logger.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
+	if log, ok := b.failures.Take(ctx, b.logger); ok {
+		log.WarnContext(ctx, "an extension failed", "point", method.Point.Name, "method", method.Name, "error", err)
+	}
 	if cs.failureOf(method) == Ignore {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/app/internal/logs"
 	"example.org/app/internal/recording/event"
 )
 
@@ -22,6 +23,8 @@ type member struct {
 	life   *life
 	record record
 	logger *slog.Logger
+	// failures logs failed calls.
+	failures logs.Limited
 	// started mirrors the state, so that a call needs no lock.
 	started atomic.Bool
 	// since is when it was started or resumed, in nanoseconds since 1970.

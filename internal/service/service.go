@@ -29,6 +29,7 @@ import (
 	"example.org/app/internal/im/relationship"
 	"example.org/app/internal/im/user"
 	"example.org/app/internal/link"
+	"example.org/app/internal/logs"
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/presence"
 	"example.org/app/internal/recording/event"
@@ -70,6 +71,7 @@ type Dispatcher struct {
 	settings func() config.Service
 	requests *requestlog.Log
 	logger   *slog.Logger
+	failures logs.Limited
 	messages *message.Directory
 	turns    message.Turns
 }
@@ -277,7 +279,9 @@ func (d *Dispatcher) refuse(ctx context.Context, r *Request, err error) *link.Re
 	}
 	e := apierr.From(store.Code(err))
 	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
-		d.logger.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)
+		if log, ok := d.failures.Take(ctx, d.logger); ok {
+			log.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)
+		}
 	}
 	return &link.Response{Code: int32(e.Code), Reason: e.Reason}
 }

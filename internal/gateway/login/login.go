@@ -16,6 +16,7 @@ import (
 	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster"
 	"example.org/app/internal/config"
+	"example.org/app/internal/logs"
 	"example.org/app/internal/wire"
 )
 
@@ -75,6 +76,8 @@ type Options struct {
 type Authenticator struct {
 	opts      Options
 	mechanism mechanism
+	// failures logs logins that only the operator can make possible.
+	failures logs.Limited
 }
 
 // A mechanism is a built-in way to authenticate. It is called concurrently. An error that is no
@@ -131,7 +134,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (*Permissi
 	if a.opts.Plugins != nil {
 		switch opinion, err := a.opts.Plugins(ctx, r); {
 		case err != nil:
-			return nil, a.failed(r, "plugins", err)
+			return nil, a.failed(ctx, r, "plugins", err)
 		case opinion == Accept:
 			return All(), nil
 		case opinion == Refuse:
@@ -140,16 +143,18 @@ func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (*Permissi
 	}
 	permissions, err := a.mechanism.authenticate(ctx, r)
 	if err != nil {
-		return nil, a.failed(r, "mechanism", err)
+		return nil, a.failed(ctx, r, "mechanism", err)
 	}
 	return permissions, nil
 }
 
 // failed converts an error to one for the client, and logs what only the operator can fix.
-func (a *Authenticator) failed(r *Request, by string, err error) error {
+func (a *Authenticator) failed(ctx context.Context, r *Request, by string, err error) error {
 	e := apierr.From(err)
 	if e.Code.HTTP() >= 500 {
-		a.opts.Logger.Warn("cannot authenticate a user", "by", by, "userId", r.UserID, "code", int32(e.Code), "error", err)
+		if log, ok := a.failures.Take(ctx, a.opts.Logger); ok {
+			log.WarnContext(ctx, "cannot authenticate a user", "by", by, "userId", r.UserID, "code", int32(e.Code), "error", err)
+		}
 	}
 	return e
 }
