@@ -21,6 +21,9 @@ const (
 	maxStorage = 16 << 20
 )
 
+// errStorageFull is the cause of an error about the limits of a plugin's storage.
+var errStorageFull = errors.New("the storage is full")
+
 // NewStorage returns the storage of plugins in the server's own store.
 func NewStorage(db *store.DB) Storage { return storage{db} }
 
@@ -62,12 +65,18 @@ func (s storage) Set(ctx context.Context, pluginID, key string, value []byte) er
 		case err != nil:
 			return err
 		case size.Values >= maxValues:
-			return apierr.New(apierr.IllegalArgument, "plugin %q keeps %d values, which is the most that is allowed", pluginID, size.Values)
+			return fullError("plugin %q keeps %d values, which is the most that is allowed", pluginID, size.Values)
 		case size.Bytes+int64(len(value)) > maxStorage:
-			return apierr.New(apierr.IllegalArgument, "plugin %q keeps %d bytes; with %d more it would be more than the %d that are allowed", pluginID, size.Bytes, len(value), maxStorage)
+			return fullError("plugin %q keeps %d bytes; with %d more it would be more than the %d that are allowed", pluginID, size.Bytes, len(value), maxStorage)
 		}
 		return store.PutPluginValue(ctx, tx, pluginID, key, value)
 	}))
+}
+
+func fullError(format string, args ...any) error {
+	err := apierr.New(apierr.IllegalArgument, format, args...)
+	err.Err = errStorageFull
+	return err
 }
 
 // Delete implements Storage.

@@ -88,7 +88,11 @@ func (q *question) answer() (out []byte, err error) {
 		if storage == nil {
 			return nil, errors.New("there is no storage on this server")
 		}
-		return answerStorage(ctx, storage, by.ID, what, r)
+		out, err := answerStorage(ctx, storage, by.ID, what, r)
+		if what == askSet {
+			m.Stored(m.log, err)
+		}
+		return out, err
 	}
 	return nil, fmt.Errorf("the plugin asks for %d, which the server does not know", what)
 }

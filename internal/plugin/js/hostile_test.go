@@ -130,7 +130,7 @@ func TestBackground(t *testing.T) {
 	})
 	eventually(t, "the log line", func() bool { return strings.Contains(log.String(), "a plugin ran too long and was interrupted") })
 	failed := make(chan error, 1)
-	m.Background().Tell(func(err error) { failed <- err })
+	m.Background().Tell(func(_ string, err error) { failed <- err })
 	if err := <-failed; !errors.Is(err, errTooLong) || !strings.Contains(err.Error(), "test.js:") {
 		t.Errorf("the record says %v", err)
 	}

@@ -253,7 +253,9 @@ func (f *serverFunctions) storageSet(_ engine.Value, args []engine.Value) (engin
 	}
 	key, data := f.m.t.text(args[0]), []byte(f.m.t.text(args[1]))
 	return f.m.operations.onServer(func(ctx context.Context) (func() (engine.Value, error), error) {
-		return nil, s.Set(ctx, f.m.descriptor.ID, key, data)
+		err := s.Set(ctx, f.m.descriptor.ID, key, data)
+		f.m.Stored(f.m.log, err)
+		return nil, err
 	})
 }
 

@@ -96,6 +96,7 @@ func Run(t *testing.T, l Language) {
 		{"Notify", testNotify},
 		{"MeetingEnded", testMeetingEnded},
 		{"Storage", testStorage},
+		{"StorageFull", testStorageFull},
 		{"Settings", testSettings},
 		{"Schedules", testSchedules},
 		{"Events", testEvents},

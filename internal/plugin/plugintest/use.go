@@ -4,9 +4,12 @@ package plugintest
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/plugin"
 )
 
@@ -76,6 +79,27 @@ func testStorage(t *testing.T, w *world) {
 	use(t, w, "storage", "-|text 👋|[a,b/1]|[b/1]|true|false|[b/1]")
 	w.server.wantNote(t, "suite-uses", "b/1", "x")
 	use(t, w, "badkey", "1102")
+}
+
+// testStorageFull proves that the operator sees that the storage of a plugin is full: to the
+// plugin, it is a refusal that it may pass on.
+func testStorageFull(t *testing.T, w *world) {
+	m := w.manager()
+	p := w.start(m, Uses)
+	full := make([]byte, 64<<10)
+	for i := range 256 {
+		if err := w.server.storage.Set(t.Context(), "suite-uses", fmt.Sprint(i), full); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if _, _, err := plugin.Ask[*plugin.RequestHandlerResult](t.Context(), m.Calls, plugin.HandleRequest, command("storage", 0)); apierr.From(err).Code != apierr.IllegalArgument {
+			t.Errorf("a plugin whose storage is full answers %v", err)
+		}
+	}
+	if f := p.Extensions()[0].LastFailure; f == nil || f.In != plugin.StorageFull || !strings.Contains(f.Error, "keeps 16777216 bytes") {
+		t.Errorf("the last failure is %+v", f)
+	}
 }
 
 func testMeetingEnded(t *testing.T, w *world) {
