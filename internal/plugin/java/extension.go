@@ -247,8 +247,8 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 			}
 			return ok, err
 		case errors.Is(err, errUnsent):
-		case errors.Is(err, errEnded) && !again && method.Pure && (b.silenced.Load() || b.endedByOther(ctx, x.module)):
-			again = true // It is pure, and not known to have ended the JVM.
+		case errors.Is(err, errEnded) && !again && method.Pure && (b.silenced.Load() || b.mayRepeat(ctx, x.module)):
+			again = true
 		case ctx.Err() != nil && b.isSilent():
 			plugin.NoteRestart(ctx)
 			return false, err
@@ -259,6 +259,13 @@ func (x *extension) Call(ctx context.Context, method *plugin.Method, args []any,
 			return false, err
 		}
 	}
+}
+
+// mayRepeat waits until the JVM has ended, and reports whether a lost call of a pure method may be
+// repeated: if another plugin is known to have ended the JVM, or if it is unknown which one has,
+// and the plugin has been moved to a JVM of its own, where it harms no other.
+func (s *session) mayRepeat(ctx context.Context, m *module) bool {
+	return s.endedByOther(ctx, m) || s.culprit.Load() == nil && s.slot.Load() != m.slot.Load()
 }
 
 // endedByOther waits until an ending JVM has ended, and reports whether another plugin is known to

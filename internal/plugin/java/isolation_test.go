@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -126,6 +127,54 @@ func TestSuspectsAreIsolated(t *testing.T) {
 	w.says(bad, "echo", "echo")
 	if got := w.server.get("busy", "hooks"); got != "start start" {
 		t.Errorf("the hooks of another suspect are %q", got)
+	}
+}
+
+// TestCallsOfSuspectsAreTriedAgain verifies that pure calls are retried if it is unknown which
+// plugin ended the JVM, because each suspect gets a JVM of its own.
+func TestCallsOfSuspectsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *java.Options) { o.Isolation, o.CrashWindow = java.Auto, time.Hour })
+	bad, busy := w.load("bad", faults(t, "bad")), w.load("busy", faults(t, "busy"))
+	shared := w.pid(bad)
+	lost := make(chan error, 1)
+	go func() {
+		_, err := tell(t.Context(), bad, "wait")
+		lost <- err
+	}()
+	stop := make(chan struct{})
+	var calls atomic.Int64
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var r *plugin.ClientRequest
+				if _, err := busy.Extensions()[0].Call(t.Context(), plugin.TransformRequest, []any{&plugin.ClientRequest{ClientIP: "x"}}, &r); err != nil {
+					t.Errorf("a call failed after %d: %v", calls.Load(), err)
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	waitFor(t, "calls", func() bool { return calls.Load() > 100 })
+	if err := syscall.Kill(shared, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-lost; err == nil {
+		t.Error("a call was answered by a JVM that was killed")
+	}
+	before := calls.Load()
+	waitFor(t, "calls in the next JVM", func() bool { return t.Failed() || calls.Load() > before+100 })
+	close(stop)
+	callers.Wait()
+	if w.pid(bad) == w.pid(busy) {
+		t.Error("the suspects share a JVM")
 	}
 }
 
