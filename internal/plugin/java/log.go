@@ -44,7 +44,9 @@ func (s *session) logged(r *in) {
 	if !s.host.opts.Log.Enabled(context.Background(), l.level) || l.module != nil && !l.module.lines.Take(l.module.log) {
 		return
 	}
-	l.logger, l.message, l.stack = r.string(), r.string(), r.string()
+	if l.logger, l.message, l.stack = r.string(), r.string(), r.string(); r.err != nil {
+		return
+	}
 	select {
 	case s.lines <- l:
 	default:

@@ -32,6 +32,8 @@ final class Wiring {
     private final AtomicLong ids = new AtomicLong();
     private final FakeServer server;
     private final Duration timeout;
+    /** Why requests are not answered any more; null if they are. */
+    private volatile String failure;
     private final Thread host;
     private final Thread reader;
 
@@ -64,6 +66,7 @@ final class Wiring {
     }
 
     private void fail(String message) {
+        failure = message;
         waiting.forEach((id, future) -> future.completeExceptionally(new PluginFailure(message, "", "")));
     }
 
@@ -143,6 +146,10 @@ final class Wiring {
     private In request(Duration limit, int kind, long id, Out body) {
         CompletableFuture<Frame> future = new CompletableFuture<>();
         waiting.put(id, future);
+        if (failure != null) {
+            waiting.remove(id);
+            throw new PluginFailure(failure, "", "");
+        }
         send(kind, id, body);
         Frame f;
         try {

@@ -93,7 +93,8 @@ public final class LineStream extends OutputStream {
                 return null;
             }
             if (last == from) {
-                last = end;
+                line.write(b, from, n);
+                return takeCharacters(module, line);
             }
             line.write(b, from, last - from);
             String whole = line.toString(StandardCharsets.UTF_8);
@@ -106,5 +107,33 @@ public final class LineStream extends OutputStream {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Removes and returns the complete characters of a line that is too long. */
+    private String takeCharacters(int module, ByteArrayOutputStream line) {
+        byte[] all = line.toByteArray();
+        int whole = wholeCharacters(all);
+        if (whole == all.length) {
+            unfinished.remove(module);
+        } else {
+            line.reset();
+            line.write(all, whole, all.length - whole);
+        }
+        return new String(all, 0, whole, StandardCharsets.UTF_8);
+    }
+
+    /** Returns the number of bytes without an incomplete last character in UTF-8. */
+    private static int wholeCharacters(byte[] b) {
+        int first = b.length - 1;
+        while (first > 0 && b.length - first < 4 && (b[first] & 0xC0) == 0x80) {
+            first--;
+        }
+        int length = switch (Integer.numberOfLeadingZeros(~b[first] << 24)) {
+            case 2 -> 2;
+            case 3 -> 3;
+            case 4 -> 4;
+            default -> 1;
+        };
+        return first + length > b.length ? first : b.length;
     }
 }

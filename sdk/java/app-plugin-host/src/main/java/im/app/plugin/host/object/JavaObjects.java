@@ -27,6 +27,9 @@ public final class JavaObjects {
             "boolean", boolean.class, "byte", byte.class, "char", char.class, "short", short.class, "int", int.class,
             "long", long.class, "float", float.class, "double", double.class);
 
+    private static final int RELEASE = 6;
+    private static final int RELEASE_ALL = 7;
+
     private final ClassLoader classes;
     private final BiFunction<Integer, Out, In> ask;
     private final Tell tell;
@@ -80,15 +83,38 @@ public final class JavaObjects {
      * @throws RefusedException if it cannot be executed
      */
     public void handle(long id, In in, Out out) throws RefusedException {
-        Owner owner = owners.computeIfAbsent(in.number(), Owner::new);
+        int number = in.number();
+        int operation = in.u8();
+        if (operation == RELEASE || operation == RELEASE_ALL) {
+            release(owners.get(number), operation, in);
+            out.u8(0);
+            return;
+        }
+        Owner owner = owners.computeIfAbsent(number, Owner::new);
         during.set(id);
         try {
             out.u8(0);
-            run(owner, in.u8(), in, out);
+            run(owner, operation, in, out);
         } catch (Thrown t) {
             thrown(owner, t.getCause(), out);
         } finally {
             during.remove();
+        }
+        releaseFunctions(owner);
+    }
+
+    /** Releases objects. An owner whose objects were all released is null. */
+    private void release(Owner owner, int operation, In in) {
+        if (owner == null) {
+            return;
+        }
+        if (operation == RELEASE_ALL) {
+            owners.remove(owner.number);
+            owner.releaseAll();
+        } else {
+            for (int n = in.count(); n > 0; n--) {
+                owner.release(in.number());
+            }
         }
         releaseFunctions(owner);
     }
@@ -116,15 +142,6 @@ public final class JavaObjects {
             case 5 -> {
                 Object o = owner.get(in.number());
                 out.bool(classOf(owner.get(in.number())).isInstance(o));
-            }
-            case 6 -> {
-                for (int n = in.count(); n > 0; n--) {
-                    owner.release(in.number());
-                }
-            }
-            case 7 -> {
-                owners.remove(owner.number);
-                owner.releaseAll();
             }
             case 8 -> members(owner.get(in.number()), out);
             case 9 -> Values.copy(out, owner.get(in.number()), owner);
