@@ -155,7 +155,11 @@ func (g *Gateway) closeUnaware(_ context.Context, u *link.Undelivered) (*link.Di
 			if !known {
 				continue
 			}
-			for _, user := range c.UserIDs {
+			users := c.UserIDs
+			if len(g.sessions.of(c.SenderID)) > 1 {
+				users = append(slices.Clip(users), c.SenderID)
+			}
+			for _, user := range users {
 				if !aware.has(user) {
 					result.Sessions += g.endBefore(user, stored.Add(maxStoring))
 				}

@@ -66,6 +66,23 @@ func TestCloseUnaware(t *testing.T) {
 		check(0, first, 1, 2)
 		check(0, first+2, 1, 2, 3)
 	}
+	sentBy := func(want int, sender int64) {
+		t.Helper()
+		got, err := cluster.CallNode(t.Context(), w.service, "g", link.CloseUnaware, &link.Undelivered{
+			Conversations: []link.UndeliveredConversation{{Conversation: conversation, MessageIDs: []int64{first + 4}, SenderID: sender}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Sessions != want {
+			t.Errorf("%d sessions of the sender were closed, not %d", got.Sessions, want)
+		}
+	}
+	sentBy(0, 1) // It has only the session from which it sent the message.
+	carol, phone := client.LogIn(t, m.ws, 3), client.LogIn(t, m.tcp, 3, client.With(wire.DeviceType_IOS))
+	sentBy(2, 3)
+	carol.Closed(wire.ClosedServerUnavailable)
+	phone.Closed(wire.ClosedServerUnavailable)
 	check(1, first+1, 1, 2)
 	bob.Closed(wire.ClosedServerUnavailable)
 	check(1, first+3, 1, 2)

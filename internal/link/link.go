@@ -178,4 +178,7 @@ type UndeliveredConversation struct {
 	Conversation uint64  `json:"conversation"`
 	MessageIDs   []int64 `json:"messageIds"`
 	UserIDs      []int64 `json:"userIds"`
+	// SenderID is the sender, unless it is in UserIDs. It has sent the messages from one of its
+	// sessions; others are closed only if there are several. 0 means none.
+	SenderID int64 `json:"senderId,omitempty"`
 }

@@ -183,7 +183,7 @@ func (k *KilledServices) add(ctx context.Context, c *deliveryCheck, t thread, me
 	c.messages += len(messages)
 	settings := k.Settings().MessageCreated
 	if settings.NotifyRequesterOtherOnlineSessions {
-		c.add(ctx, t.conversation, all, []int64{t.sender})
+		c.add(ctx, link.UndeliveredConversation{Conversation: t.conversation, MessageIDs: all, SenderID: t.sender})
 	}
 	if !settings.NotifyMessageRecipients {
 		return nil
@@ -192,7 +192,7 @@ func (k *KilledServices) add(ctx context.Context, c *deliveryCheck, t thread, me
 		if err != nil {
 			return err
 		}
-		c.add(ctx, t.conversation, all, users)
+		c.add(ctx, link.UndeliveredConversation{Conversation: t.conversation, MessageIDs: all, UserIDs: users})
 	}
 	return nil
 }
@@ -208,9 +208,9 @@ type deliveryCheck struct {
 }
 
 // add adds messages of a conversation with some of its users.
-func (c *deliveryCheck) add(ctx context.Context, conversation uint64, messages, users []int64) {
-	c.next = append(c.next, link.UndeliveredConversation{Conversation: conversation, MessageIDs: messages, UserIDs: users})
-	if c.users += len(users); c.users >= killedUsers {
+func (c *deliveryCheck) add(ctx context.Context, u link.UndeliveredConversation) {
+	c.next = append(c.next, u)
+	if c.users += len(u.UserIDs) + 1; c.users >= killedUsers {
 		c.flush(ctx)
 	}
 }
@@ -222,19 +222,29 @@ func (c *deliveryCheck) flush(ctx context.Context) {
 	gateways := map[string]*link.Undelivered{}
 	places := c.locate(ctx, next)
 	for _, n := range next {
-		here := map[string][]int64{}
+		here := map[string]link.UndeliveredConversation{}
 		for _, user := range n.UserIDs {
 			for _, node := range places[user] {
-				here[node] = append(here[node], user)
+				h := here[node]
+				h.UserIDs = append(h.UserIDs, user)
+				here[node] = h
 			}
 		}
-		for node, users := range here {
+		for _, node := range places[n.SenderID] {
+			h := here[node]
+			if len(places[n.SenderID]) > 1 {
+				h.UserIDs = append(h.UserIDs, n.SenderID)
+			} else {
+				h.SenderID = n.SenderID
+			}
+			here[node] = h
+		}
+		for node, h := range here {
 			if gateways[node] == nil {
 				gateways[node] = &link.Undelivered{}
 			}
-			gateways[node].Conversations = append(gateways[node].Conversations, link.UndeliveredConversation{
-				Conversation: n.Conversation, MessageIDs: n.MessageIDs, UserIDs: users,
-			})
+			h.Conversation, h.MessageIDs = n.Conversation, n.MessageIDs
+			gateways[node].Conversations = append(gateways[node].Conversations, h)
 		}
 	}
 	var group sync.WaitGroup
@@ -255,6 +265,9 @@ func (c *deliveryCheck) locate(ctx context.Context, list []link.UndeliveredConve
 	var all []int64
 	for _, n := range list {
 		all = append(all, n.UserIDs...)
+		if n.SenderID != 0 {
+			all = append(all, n.SenderID)
+		}
 	}
 	slices.Sort(all)
 	found, unknown := c.notifier.locate(ctx, slices.Compact(all))

@@ -92,9 +92,9 @@ func TestKilledServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	private, inGroup := wire.PrivateConversationKey(1, 4), wire.GroupConversationKey(group)
-	want := map[string]map[uint64][]int64{
-		"gateway1": {private: {1}, inGroup: {1, 2}},
-		"gateway2": {private: {4}, inGroup: {3}},
+	want := map[string]map[uint64][]int64{ // A negative number is the sender with one gateway.
+		"gateway1": {private: {-1}, inGroup: {1, 2}},
+		"gateway2": {private: {4}, inGroup: {-3}},
 	}
 	w.eventually(func() bool {
 		mu.Lock()
@@ -106,7 +106,11 @@ func TestKilledServices(t *testing.T) {
 				if message := map[uint64]int64{private: toUser, inGroup: toGroup}[u.Conversation]; !slices.Equal(u.MessageIDs, []int64{message}) {
 					t.Errorf("%s is asked about the messages %v of the conversation %d", gateway, u.MessageIDs, u.Conversation)
 				}
-				got[gateway][u.Conversation] = slices.Sorted(slices.Values(append(got[gateway][u.Conversation], u.UserIDs...)))
+				users := append(got[gateway][u.Conversation], u.UserIDs...)
+				if u.SenderID != 0 {
+					users = append(users, -u.SenderID)
+				}
+				got[gateway][u.Conversation] = slices.Sorted(slices.Values(users))
 			}
 		}
 		return maps.EqualFunc(got, want, func(a, b map[uint64][]int64) bool { return maps.EqualFunc(a, b, slices.Equal) })
