@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/app/internal/cluster"
@@ -28,7 +29,7 @@ const (
 	killedPause = 2 * time.Second
 	// killedDelay is the longest time for which a service tries to deliver a message.
 	killedDelay = deliveryTimeout
-	// killedLimit is how long a gateway that does not respond is asked.
+	// killedLimit is how long gateways that do not respond are called for one killed service.
 	killedLimit = 30 * time.Second
 	// killedAge is how long killed services are looked for.
 	killedAge = 24 * time.Hour
@@ -136,7 +137,10 @@ func (k *KilledServices) look(ctx context.Context) error {
 
 // check makes gateways close the sessions that missed messages of a killed service.
 func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
-	c := deliveryCheck{notifier: k.Notifier}
+	calls, cancel := context.WithTimeout(ctx, killedLimit)
+	defer cancel()
+	c := deliveryCheck{notifier: k.Notifier, calls: calls}
+	defer c.group.Wait()
 	after, before := ids.First(h.Renewed.Add(-killedDelay))-1, ids.First(h.Until)
 	for more := true; more; {
 		var page []store.Message
@@ -161,9 +165,10 @@ func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
 		c.flush(ctx)
 		more = len(page) == killedPage
 	}
+	c.group.Wait()
 	if ctx.Err() == nil && c.messages > 0 {
-		k.Logger.InfoContext(ctx, "checked whether the last messages of a killed service were delivered; users who missed some are told to connect again",
-			"node", h.NodeID, "messages", c.messages, "sessions", c.sessions)
+		k.Logger.InfoContext(ctx, "told users who missed messages of a killed service to connect again",
+			"node", h.NodeID, "messages", c.messages, "sessions", c.sessions.Load())
 	}
 	return ctx.Err()
 }
@@ -200,8 +205,13 @@ func (k *KilledServices) add(ctx context.Context, c *deliveryCheck, t thread, me
 // deliveryCheck makes gateways close the sessions that messages were not delivered to.
 type deliveryCheck struct {
 	notifier *Notifier
+	// calls is the context of the calls of gateways, which group contains: a gateway that does not
+	// respond must not delay those of others, which forget.
+	calls context.Context
+	group sync.WaitGroup
 	// messages and sessions are the numbers of checked messages and closed sessions.
-	messages, sessions int
+	messages int
+	sessions atomic.Int64
 	// next are the next messages to check, with users users in total.
 	next  []link.UndeliveredConversation
 	users int
@@ -215,7 +225,7 @@ func (c *deliveryCheck) add(ctx context.Context, u link.UndeliveredConversation)
 	}
 }
 
-// flush asks the gateways of the users.
+// flush starts the calls of the gateways of the users.
 func (c *deliveryCheck) flush(ctx context.Context) {
 	next := c.next
 	c.next, c.users = nil, 0
@@ -247,17 +257,9 @@ func (c *deliveryCheck) flush(ctx context.Context) {
 			gateways[node].Conversations = append(gateways[node].Conversations, h)
 		}
 	}
-	var group sync.WaitGroup
-	var mu sync.Mutex
 	for node, u := range gateways {
-		group.Go(func() {
-			closed := c.notifier.closeUnaware(ctx, c.notifier.outlet(node), u)
-			mu.Lock()
-			defer mu.Unlock()
-			c.sessions += closed
-		})
+		c.group.Go(func() { c.sessions.Add(int64(c.notifier.closeUnaware(c.calls, c.notifier.outlet(node), u))) })
 	}
-	group.Wait()
 }
 
 // locate returns the gateways of users; a user who cannot be located may be on any.
@@ -287,10 +289,8 @@ func (c *deliveryCheck) locate(ctx context.Context, list []link.UndeliveredConve
 }
 
 // closeUnaware makes a gateway close the sessions that messages were not delivered to, and returns
-// how many. It retries until the gateway responds, is gone or has forgotten what it delivered.
+// how many. It retries until the gateway responds or is gone, or the context ends.
 func (n *Notifier) closeUnaware(ctx context.Context, o *outlet, u *link.Undelivered) (closed int) {
-	ctx, cancel := context.WithTimeout(ctx, killedLimit)
-	defer cancel()
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		call, cancel := context.WithTimeout(ctx, deliveryTimeout)
 		result, err := cluster.CallNode(call, n.node, o.node, link.CloseUnaware, u)

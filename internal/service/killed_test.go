@@ -4,6 +4,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -21,6 +22,67 @@ import (
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
+
+// TestKilledServicesBesideSilentGateway lets a gateway not respond until the other one was asked
+// about messages of the next page: nobody waits for it.
+func TestKilledServicesBesideSilentGateway(t *testing.T) {
+	w := newWorld(t)
+	w.People(1, 2, 3)
+	w.online(2, desktop, "gateway1")
+	w.online(3, desktop, "gateway2")
+	const number = 7
+	renewed := time.Now()
+	first := ids.First(renewed) + number*ids.NodeUnit
+	list := []store.Message{{ID: first, SenderID: 1, TargetID: 2, DeliveryDate: renewed}}
+	for i := range int64(1500) {
+		list = append(list, store.Message{ID: first + 1 + i, SenderID: 1, TargetID: 3, DeliveryDate: renewed})
+	}
+	last := list[len(list)-1].ID
+	if err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertMessages(ctx, tx, list...) }); err != nil {
+		t.Fatal(err)
+	}
+	askedAboutLast, responded := make(chan struct{}), make(chan struct{})
+	err := errors.Join(
+		cluster.Handle(w.nodes["gateway1"], link.CloseUnaware, func(ctx context.Context, _ *link.Undelivered) (*link.Disconnected, error) {
+			select {
+			case <-askedAboutLast:
+				close(responded)
+			case <-ctx.Done():
+				t.Error("the other gateway was not asked while this one did not respond")
+			}
+			return &link.Disconnected{}, nil
+		}),
+		cluster.Handle(w.nodes["gateway2"], link.CloseUnaware, func(_ context.Context, u *link.Undelivered) (*link.Disconnected, error) {
+			if slices.ContainsFunc(u.Conversations, func(c link.UndeliveredConversation) bool { return slices.Contains(c.MessageIDs, last) }) {
+				close(askedAboutLast)
+			}
+			return &link.Disconnected{}, nil
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &service.KilledServices{
+		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: slog.New(slog.DiscardHandler),
+		Settings: func() config.Notification { return w.Rules.Notification },
+		Holders: func(context.Context, time.Duration) ([]cluster.Holder, error) {
+			return []cluster.Holder{{NodeID: "service", Incarnation: "former", Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)}}, nil
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { _ = k.Run(ctx) })
+	w.eventually(func() bool {
+		select {
+		case <-responded:
+			return true
+		default:
+			return t.Failed()
+		}
+	})
+}
 
 // TestKilledServices leaves messages of a service that has ended in the store: the gateways of
 // their users are asked whether they were delivered, and nobody else.
