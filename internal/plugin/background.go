@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// Background is the location of failures in code outside of calls, as in a timer or a thread of the
-// plugin. StorageFull is that of values that could not be stored.
+// Locations of failures that are not failures of calls.
 const (
+	// Background is the location of failures in code outside of calls, as in a timer or a thread of
+	// the plugin; StorageFull is that of values that could not be stored.
 	Background  = "background"
 	StorageFull = "storage"
 )
@@ -21,13 +22,15 @@ type Unattended interface {
 	Background() *Failures
 }
 
+// A failure is an error with its location.
 type failure struct {
 	in  string
 	err error
 }
 
-// Failures records failures of code outside of calls. A module that embeds it is Unattended. Its
-// zero value is ready for use, and its methods are safe for concurrent use.
+// Failures records failures of code outside of calls, and that the storage of the plugin is full. A
+// module that embeds it is Unattended. Its zero value is ready for use, and its methods are safe
+// for concurrent use.
 type Failures struct {
 	mu   sync.Mutex
 	last *failure

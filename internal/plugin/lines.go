@@ -5,19 +5,15 @@ package plugin
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"time"
+
+	"example.org/app/internal/logs"
 )
 
 // Lines limits a plugin's log lines per second. Its methods are safe for concurrent use.
 type Lines struct {
 	// limit returns the limit; 0 means none.
 	limit func() int
-
-	mu      sync.Mutex
-	begin   time.Time
-	written int
-	dropped int64
+	rate  logs.Rate
 }
 
 // NewLines returns a limiter that follows limit; nil means no limit.
@@ -33,23 +29,9 @@ func (l *Lines) Take(log *slog.Logger) bool {
 	if limit <= 0 {
 		return true
 	}
-	now := time.Now()
-	l.mu.Lock()
-	var dropped int64
-	if now.Sub(l.begin) >= time.Second {
-		dropped = l.dropped
-		l.begin, l.written, l.dropped = now, 0, 0
-	}
-	ok := l.written < limit
-	if ok {
-		l.written++
-	} else {
-		l.dropped++
-	}
-	first := l.dropped == 1 && !ok
-	l.mu.Unlock()
+	dropped, first, ok := l.rate.Take(limit)
 	if dropped > 0 {
-		log.LogAttrs(context.Background(), slog.LevelWarn, "lines of a plugin were dropped", slog.Int64("lines", dropped))
+		log.LogAttrs(context.Background(), slog.LevelWarn, "lines of a plugin were dropped", slog.Int("lines", dropped))
 	}
 	if first {
 		log.LogAttrs(context.Background(), slog.LevelWarn, "a plugin writes too many lines; those over the limit of this second are dropped", slog.Int("limit", limit))
