@@ -103,16 +103,19 @@ func (ts *turns) overdue() bool {
 
 // hasten ends the current turn when its time is over. Code of a plugin checks only periodically
 // whether it must end, which can take long when memory is short: it is made to check at once. Some
-// functions of the engine never check: if the turn continues for the stuck limit, the engine is
-// aborted, and the module is dead. The limit is counted in checks and in processor time, so that a
-// starved process does not take its plugins for stuck; one blocked without computing is abandoned
-// later. A debugger may pause a turn indefinitely.
+// functions of the engine never check: if the turn continues for the stuck limit without a check,
+// the engine is aborted, and the module is dead. The limit is counted in checks and in processor
+// time, so that a starved process does not take its plugins for stuck; one blocked without
+// computing is abandoned later. A debugger may pause a turn indefinitely.
 func (ts *turns) hasten() {
 	if ts.m.debug.possible() || !ts.overdue() {
 		return
 	}
 	ts.m.engine.PollNow()
 	w, limit := &ts.watched, ts.m.host.opts.StuckLimit
+	if polled := ts.polled.Load(); polled != w.polled {
+		w.late, w.polled = 0, polled
+	}
 	if w.late++; w.late == 1 {
 		w.spent = rusage.Total()
 	}

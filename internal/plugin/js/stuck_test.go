@@ -102,6 +102,53 @@ func TestStuckLoading(t *testing.T) {
 	}
 }
 
+// rarely is code that looks at the time only once in tens of milliseconds, between calls of a
+// function of the engine that never does.
+const rarely = `
+let rounds = 0, ended = 0;
+const text = "a".repeat(5e3), pattern = text.slice(0, 25e2) + "b";
+function compute(n) { try { while (rounds < n) { rounds++; text.indexOf(pattern); } } finally { ended++; } }`
+
+// TestCallerLeavesRarePolls proves that code which looks at the time rarely may end in order after
+// its caller left: it is not taken for stuck.
+func TestCallerLeavesRarePolls(t *testing.T) {
+	h, _ := newHost(t, Options{TurnLimit: time.Minute})
+	m := load(t, h, script(rarely, "transform() { compute(100); }\n count() { return ended * 1000 + rounds; }"))
+	if n := leaveAlone(t, m); n != 1100 {
+		t.Errorf("it ended with %d", n)
+	}
+}
+
+// TestCallerLeavesEndlessRarePolls proves that the limit of a turn ends such code.
+func TestCallerLeavesEndlessRarePolls(t *testing.T) {
+	h, _ := newHost(t, Options{TurnLimit: 300 * time.Millisecond})
+	m := load(t, h, script(rarely, "transform() { compute(Infinity); }\n count() { return ended * 1000 + rounds; }"))
+	if n := leaveAlone(t, m); n >= pollsAfterLeaving {
+		t.Errorf("it ended with %d", n)
+	}
+}
+
+// leaveAlone calls transform, leaves at once, and returns the result of count.
+func leaveAlone(t *testing.T, m *module) (n int32) {
+	t.Helper()
+	x := m.Extensions()[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := x.Call(ctx, transform, []any{messageRequest("x")}, new(plugin.ClientRequest))
+		done <- err
+	}()
+	eventually(t, "the turn", func() bool { return m.turns.count.Load()%2 == 1 })
+	cancel()
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
+	if _, err := x.Call(t.Context(), count, []any{int64(0)}, &n); err != nil {
+		t.Errorf("the next call ended with %v", err)
+	}
+	return n
+}
+
 // TestBusyEngineYields lets a plugin compute on the only processor, and counts how often another
 // goroutine has a turn meanwhile.
 func TestBusyEngineYields(t *testing.T) {

@@ -34,6 +34,8 @@ type turns struct {
 	limit     time.Time
 	late      int
 	lateSince time.Time
+	// polled counts the polls of turns whose time is over.
+	polled atomic.Int64
 	// inside is the number of nested turns; began is when the outermost did.
 	inside int
 	began  time.Time
@@ -127,6 +129,7 @@ func (ts *turns) mustStop() bool {
 	if ts.limit.IsZero() {
 		ts.limit = now.Add(ts.m.host.opts.TurnLimit)
 	}
+	ts.polled.Add(1)
 	if !over {
 		return now.After(ts.limit)
 	}
@@ -174,8 +177,9 @@ func (ts *turns) leave(outer *call) {
 type watched struct {
 	turn  int64
 	since time.Time
-	// late is how often it saw the turn after its time was over, and spent the process's processor
-	// time when it first did.
-	late  int
-	spent time.Duration
+	// late is how often it saw the turn without a poll since its time was over, polled the turn's
+	// polls and spent the process's processor time when it first did.
+	late   int
+	polled int64
+	spent  time.Duration
 }
