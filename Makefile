@@ -58,13 +58,13 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 .PHONY: test
 test: setup unit openapi-lint ## Set up what is needed, then test everything; RACE=1 with the race detector
 
-# Tests are skipped if what they need is missing: a JDK for Java plugins, Chromium for web pages, PgBouncer, Patroni and etcd, and
-# the Git history for the upgrade of a running cluster. The last lines of the output name what is missing.
+# Tests are skipped if what they need is missing: a JDK for Java plugins, Chromium for web pages, PgBouncer, Patroni and etcd, ip for network
+# namespaces, and the Git history for the upgrade of a running cluster. The last lines of the output name what is missing.
 # APP_TEST_REQUIRE=java,chromium,pgbouncer,patroni,etcd,history makes that an error.
 .PHONY: setup
 setup: ## Find or install what the tests need
 	@scripts/need go $(if $(RACE),cc) curl postgresql node slapd
-	@scripts/need --optional jdk maven chromium pgbouncer patroni etcd
+	@scripts/need --optional jdk maven chromium pgbouncer patroni etcd ip
 
 NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test/e2e/generated test/e2e/provider sdk/js web)
 
