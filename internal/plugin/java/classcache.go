@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -123,8 +124,8 @@ func (c *classCache) key(java Runtime) string {
 
 // find returns the file for a key; "" if there is none. It removes damaged files.
 func (c *classCache) find(key string, log *slog.Logger) string {
-	if info, err := os.Stat(c.dir); err != nil || info.Mode().Perm()&0o002 != 0 {
-		return "" // Do not load classes from a world-writable folder.
+	if c.checkFolder() != nil {
+		return ""
 	}
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.dir), key+"-*"+cacheSuffix))
 	for _, path := range found {
@@ -136,6 +137,15 @@ func (c *classCache) find(key string, log *slog.Logger) string {
 		c.discard(path)
 	}
 	return ""
+}
+
+// checkFolder checks that only the server may have put classes into the folder.
+func (c *classCache) checkFolder() error {
+	info, err := os.Stat(c.dir)
+	if err == nil && info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" { // Windows has no such bits.
+		return fmt.Errorf("other users have write access to the folder: its mode is %#o instead of 0700", info.Mode().Perm())
+	}
+	return err
 }
 
 // escapeGlob returns a pattern that matches only the path.
@@ -239,6 +249,9 @@ func (c *classCache) prepare(ctx context.Context, nice int) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, cacheTime)
 	defer cancel()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	if err := c.checkFolder(); err != nil {
 		return err
 	}
 	lock := flock.New(filepath.Join(c.dir, "lock"))

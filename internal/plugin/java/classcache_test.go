@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestDamagedClassCache(t *testing.T) {
 }
 
 // TestUnusedClassCache verifies that no class cache is used with debugging, an agent or
-// another garbage collector, or from a world-writable folder.
+// another garbage collector.
 func TestUnusedClassCache(t *testing.T) {
 	t.Parallel()
 	dir, _ := copyCache(t)
@@ -168,11 +169,29 @@ func TestUnusedClassCache(t *testing.T) {
 			t.Errorf("a class cache is used: %s", w.log)
 		}
 	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, file := startWith(t, dir); file != "" {
-		t.Errorf("the JVM uses %s, which everybody may have written", file)
+}
+
+// TestClassCacheThatOthersMayWrite verifies that no class cache is used from a folder that other
+// users have write access to, nor created there, and that the log says why.
+func TestClassCacheThatOthersMayWrite(t *testing.T) {
+	t.Parallel()
+	dir, _ := copyCache(t)
+	before := cacheFiles(t, dir)
+	for _, mode := range []os.FileMode{0o770, 0o707} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, func(o *java.Options) { o.ClassCache, o.MakeClassCache, o.ClassCacheDelay = dir, true, time.Millisecond })
+		w.load("a", faults(t, "a"))
+		if !w.log.has(`classcache="" `) {
+			t.Errorf("with mode %o, a class cache is used: %s", mode, w.log)
+		}
+		waitFor(t, "a line of the log", func() bool {
+			return w.log.has("could not be made", "other users have write access", fmt.Sprintf("%#o", mode))
+		})
+		if now := cacheFiles(t, dir); !slices.Equal(now, before) {
+			t.Errorf("with mode %o, there are %q instead of %q", mode, now, before)
+		}
 	}
 }
 
