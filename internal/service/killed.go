@@ -58,8 +58,8 @@ type KilledServices struct {
 	// since is when killed services were first seen; it is zero for those whose messages were
 	// checked.
 	since map[cluster.Holder]time.Time
-	// pending is true if holders have to be looked at again.
-	pending bool
+	// pending is true if holders have to be looked at again, failing if that failed the last time.
+	pending, failing bool
 }
 
 // Run looks for killed services until the context ends.
@@ -75,10 +75,14 @@ func (k *KilledServices) Run(ctx context.Context) error {
 			continue
 		}
 		k.lives, k.pending = lives, false
-		if err := k.look(ctx); err != nil && ctx.Err() == nil {
+		err := k.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			k.pending = true
-			k.Logger.WarnContext(ctx, "could not check whether the messages of killed services were delivered; trying again", "error", err)
+			if !k.failing { // An outage would fill the log.
+				k.Logger.WarnContext(ctx, "could not check whether the messages of killed services were delivered; trying again", "error", err)
+			}
 		}
+		k.failing = err != nil
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,84 @@ import (
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
+
+// lookForKilled runs KilledServices until the end of the test.
+func (w *world) lookForKilled(logger *slog.Logger, holders func() []cluster.Holder) {
+	k := &service.KilledServices{
+		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: logger,
+		Settings: func() config.Notification { return w.Rules.Notification },
+		Holders:  func(context.Context, time.Duration) ([]cluster.Holder, error) { return holders(), nil },
+	}
+	ctx, cancel := context.WithCancel(w.T.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := k.Run(ctx); err != nil {
+			w.T.Error(err)
+		}
+	})
+	w.T.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// former is the holder of a node number that an earlier incarnation of the service did not release.
+func former(number int, renewed time.Time) cluster.Holder {
+	return cluster.Holder{NodeID: "service", Incarnation: "former", Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)}
+}
+
+// TestKilledServicesWithoutDatabase lets the database fail while the messages of a killed service
+// are read: they are checked as soon as it works, and the log has one line about the failures.
+func TestKilledServicesWithoutDatabase(t *testing.T) {
+	w := newWorld(t)
+	w.People(1, 2)
+	w.online(2, desktop, "gateway1")
+	const number = 7
+	renewed := time.Now()
+	message := store.Message{ID: ids.First(renewed) + number*ids.NodeUnit, SenderID: 1, TargetID: 2, DeliveryDate: renewed}
+	if err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return store.InsertMessages(ctx, tx, message) }); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan []link.UndeliveredConversation, 100)
+	err := cluster.Handle(w.nodes["gateway1"], link.CloseUnaware, func(_ context.Context, u *link.Undelivered) (*link.Disconnected, error) {
+		asked <- u.Conversations
+		return &link.Disconnected{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.rename("message", "message_gone")
+	lines := make(logLines, 100)
+	var looks atomic.Int64
+	w.lookForKilled(slog.New(slog.NewTextHandler(lines, nil)), func() []cluster.Holder {
+		looks.Add(1)
+		return []cluster.Holder{former(number, renewed)}
+	})
+	if line := <-lines; !strings.Contains(line, "level=WARN") || !strings.Contains(line, "could not check") {
+		t.Errorf("the log has %s", line)
+	}
+	for last := looks.Load(); looks.Load() < last+2; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(asked) > 0 {
+		t.Errorf("a gateway was asked about %v", <-asked)
+	}
+	w.rename("message_gone", "message")
+	if list := <-asked; len(list) != 1 || !slices.Equal(list[0].MessageIDs, []int64{message.ID}) || !slices.Equal(list[0].UserIDs, []int64{2}) {
+		t.Errorf("the gateway was asked about %v", list)
+	}
+	if line := <-lines; !strings.Contains(line, "told users who missed messages") {
+		t.Errorf("the log also has %s", line)
+	}
+}
+
+// logLines are the lines of a log.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
 
 // TestKilledServicesBesideSilentGateway lets a gateway not respond until the other one was asked
 // about messages of the next page: nobody waits for it.
@@ -62,18 +142,7 @@ func TestKilledServicesBesideSilentGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &service.KilledServices{
-		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: slog.New(slog.DiscardHandler),
-		Settings: func() config.Notification { return w.Rules.Notification },
-		Holders: func(context.Context, time.Duration) ([]cluster.Holder, error) {
-			return []cluster.Holder{{NodeID: "service", Incarnation: "former", Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)}}, nil
-		},
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() { _ = k.Run(ctx) })
+	w.lookForKilled(slog.New(slog.DiscardHandler), func() []cluster.Holder { return []cluster.Holder{former(number, renewed)} })
 	w.eventually(func() bool {
 		select {
 		case <-responded:
@@ -124,24 +193,11 @@ func TestKilledServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	looked := make(chan struct{}, 1000)
-	k := &service.KilledServices{
-		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: slog.New(slog.DiscardHandler),
-		Settings: func() config.Notification { return w.Rules.Notification },
-		Holders: func(context.Context, time.Duration) ([]cluster.Holder, error) {
-			looked <- struct{}{}
-			return []cluster.Holder{
-				{NodeID: "victim", Incarnation: dead.Incarnation(), Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)},
-				{NodeID: "service", Incarnation: w.nodes["service"].Incarnation(), Number: number + 1, Renewed: renewed, Until: renewed.Add(time.Minute)},
-			}, nil
-		},
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() {
-		if err := k.Run(ctx); err != nil {
-			t.Error(err)
+	w.lookForKilled(slog.New(slog.DiscardHandler), func() []cluster.Holder {
+		looked <- struct{}{}
+		return []cluster.Holder{
+			{NodeID: "victim", Incarnation: dead.Incarnation(), Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)},
+			{NodeID: "service", Incarnation: w.nodes["service"].Incarnation(), Number: number + 1, Renewed: renewed, Until: renewed.Add(time.Minute)},
 		}
 	})
 	<-looked // The service is alive.
