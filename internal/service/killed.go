@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -29,7 +30,7 @@ const (
 	killedPause = 2 * time.Second
 	// killedDelay is the longest time for which a service tries to deliver a message.
 	killedDelay = deliveryTimeout
-	// killedLimit is how long gateways that do not respond are called for one killed service.
+	// killedLimit is the default of KilledServices.Limit.
 	killedLimit = 30 * time.Second
 	// killedAge is how long killed services are looked for.
 	killedAge = 24 * time.Hour
@@ -51,7 +52,10 @@ type KilledServices struct {
 	Holders func(ctx context.Context, margin time.Duration) ([]cluster.Holder, error)
 	// Settings returns the notification settings.
 	Settings func() config.Notification
-	Logger   *slog.Logger
+	// Limit is how long gateways that do not respond are called for one killed service; 0 means 30
+	// seconds.
+	Limit  time.Duration
+	Logger *slog.Logger
 
 	// lives are the known services when they were last compared with the holders of node numbers.
 	lives map[string]string
@@ -141,7 +145,7 @@ func (k *KilledServices) look(ctx context.Context) error {
 
 // check makes gateways close the sessions that missed messages of a killed service.
 func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
-	calls, cancel := context.WithTimeout(ctx, killedLimit)
+	calls, cancel := context.WithTimeout(ctx, cmp.Or(k.Limit, killedLimit))
 	defer cancel()
 	c := deliveryCheck{notifier: k.Notifier, calls: calls}
 	defer c.group.Wait()
@@ -170,11 +174,18 @@ func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
 		more = len(page) == killedPage
 	}
 	c.group.Wait()
-	if ctx.Err() == nil && c.messages > 0 {
-		k.Logger.InfoContext(ctx, "told users who missed messages of a killed service to connect again",
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.failed.Range(func(gateway, err any) bool {
+		k.Logger.WarnContext(ctx, "could not ask a gateway which messages of a killed service it delivered", "node", h.NodeID, "gateway", gateway, "error", err)
+		return true
+	})
+	if c.messages > 0 {
+		k.Logger.InfoContext(ctx, "checked whether the messages of a killed service were delivered, and told users who missed some to connect again",
 			"node", h.NodeID, "messages", c.messages, "sessions", c.sessions.Load())
 	}
-	return ctx.Err()
+	return nil
 }
 
 // A thread contains the messages of one sender in a conversation, which have the same recipients.
@@ -216,6 +227,8 @@ type deliveryCheck struct {
 	// messages and sessions are the numbers of checked messages and closed sessions.
 	messages int
 	sessions atomic.Int64
+	// failed are the errors of gateways that could not be asked.
+	failed sync.Map
 	// next are the next messages to check, with users users in total.
 	next  []link.UndeliveredConversation
 	users int
@@ -262,7 +275,13 @@ func (c *deliveryCheck) flush(ctx context.Context) {
 		}
 	}
 	for node, u := range gateways {
-		c.group.Go(func() { c.sessions.Add(int64(c.notifier.closeUnaware(c.calls, c.notifier.outlet(node), u))) })
+		c.group.Go(func() {
+			closed, err := c.notifier.closeUnaware(c.calls, c.notifier.outlet(node), u)
+			if err != nil {
+				c.failed.Store(node, err)
+			}
+			c.sessions.Add(int64(closed))
+		})
 	}
 }
 
@@ -293,17 +312,21 @@ func (c *deliveryCheck) locate(ctx context.Context, list []link.UndeliveredConve
 }
 
 // closeUnaware makes a gateway close the sessions that messages were not delivered to, and returns
-// how many. It retries until the gateway responds or is gone, or the context ends.
-func (n *Notifier) closeUnaware(ctx context.Context, o *outlet, u *link.Undelivered) (closed int) {
+// how many. It retries until the gateway responds or is gone, or the context ends. A gateway of an
+// earlier version does not know this call.
+func (n *Notifier) closeUnaware(ctx context.Context, o *outlet, u *link.Undelivered) (closed int, err error) {
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		call, cancel := context.WithTimeout(ctx, deliveryTimeout)
 		result, err := cluster.CallNode(call, n.node, o.node, link.CloseUnaware, u)
 		cancel()
 		if err == nil {
-			return result.Sessions
+			return result.Sessions, nil
 		}
-		if n.gone(o) || sleep.For(ctx, wait) != nil {
-			return 0
+		if n.gone(o) {
+			return 0, nil
+		}
+		if sleep.For(ctx, wait) != nil {
+			return 0, err
 		}
 	}
 }

@@ -25,10 +25,15 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// lookForKilled runs KilledServices until the end of the test.
-func (w *world) lookForKilled(logger *slog.Logger, holders func() []cluster.Holder) {
+// lookForKilled runs KilledServices until the end of the test, and sends the lines of its log to a
+// channel, unless that is nil.
+func (w *world) lookForKilled(lines logLines, holders func() []cluster.Holder) {
+	logger := slog.New(slog.DiscardHandler)
+	if lines != nil {
+		logger = slog.New(slog.NewTextHandler(lines, nil))
+	}
 	k := &service.KilledServices{
-		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Logger: logger,
+		Notifier: w.notifier, Messages: w.Messages, Store: w.DB, Limit: w.killedLimit, Logger: logger,
 		Settings: func() config.Notification { return w.Rules.Notification },
 		Holders:  func(context.Context, time.Duration) ([]cluster.Holder, error) { return holders(), nil },
 	}
@@ -73,7 +78,7 @@ func TestKilledServicesWithoutDatabase(t *testing.T) {
 	w.rename("message", "message_gone")
 	lines := make(logLines, 100)
 	var looks atomic.Int64
-	w.lookForKilled(slog.New(slog.NewTextHandler(lines, nil)), func() []cluster.Holder {
+	w.lookForKilled(lines, func() []cluster.Holder {
 		looks.Add(1)
 		return []cluster.Holder{former(number, renewed)}
 	})
@@ -90,8 +95,42 @@ func TestKilledServicesWithoutDatabase(t *testing.T) {
 	if list := <-asked; len(list) != 1 || !slices.Equal(list[0].MessageIDs, []int64{message.ID}) || !slices.Equal(list[0].UserIDs, []int64{2}) {
 		t.Errorf("the gateway was asked about %v", list)
 	}
-	if line := <-lines; !strings.Contains(line, "told users who missed messages") {
+	if line := <-lines; !strings.Contains(line, "told users who missed some") {
 		t.Errorf("the log also has %s", line)
+	}
+}
+
+// TestKilledServicesBesideEarlierGateway has a gateway of an earlier version, which does not know
+// the call: the other one closes sessions, and the log names the one that could not be asked.
+func TestKilledServicesBesideEarlierGateway(t *testing.T) {
+	w := newWorld(t)
+	w.killedLimit = time.Second
+	w.People(1, 2, 3)
+	w.online(2, desktop, "gateway1")
+	w.online(3, desktop, "gateway2")
+	const number = 7
+	renewed := time.Now()
+	first := ids.First(renewed) + number*ids.NodeUnit
+	err := w.DB.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return store.InsertMessages(ctx, tx,
+			store.Message{ID: first, SenderID: 1, TargetID: 2, DeliveryDate: renewed}, store.Message{ID: first + 1, SenderID: 1, TargetID: 3, DeliveryDate: renewed})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cluster.Handle(w.nodes["gateway2"], link.CloseUnaware, func(context.Context, *link.Undelivered) (*link.Disconnected, error) {
+		return &link.Disconnected{Sessions: 1}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(logLines, 100)
+	w.lookForKilled(lines, func() []cluster.Holder { return []cluster.Holder{former(number, renewed)} })
+	if line := <-lines; !strings.Contains(line, "level=WARN") || !strings.Contains(line, "could not ask a gateway") || !strings.Contains(line, "gateway=gateway1") {
+		t.Errorf("the log has %s", line)
+	}
+	if line := <-lines; !strings.Contains(line, "messages=2 sessions=1") {
+		t.Errorf("the log has %s", line)
 	}
 }
 
@@ -142,7 +181,7 @@ func TestKilledServicesBesideSilentGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.lookForKilled(slog.New(slog.DiscardHandler), func() []cluster.Holder { return []cluster.Holder{former(number, renewed)} })
+	w.lookForKilled(nil, func() []cluster.Holder { return []cluster.Holder{former(number, renewed)} })
 	w.eventually(func() bool {
 		select {
 		case <-responded:
@@ -193,7 +232,7 @@ func TestKilledServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	looked := make(chan struct{}, 1000)
-	w.lookForKilled(slog.New(slog.DiscardHandler), func() []cluster.Holder {
+	w.lookForKilled(nil, func() []cluster.Holder {
 		looked <- struct{}{}
 		return []cluster.Holder{
 			{NodeID: "victim", Incarnation: dead.Incarnation(), Number: number, Renewed: renewed, Until: renewed.Add(time.Minute)},

@@ -44,6 +44,7 @@ type world struct {
 	directories map[string]*presence.Directory // by node
 	locations   presence.Locations
 	nearby      presence.NearbyLimits
+	killedLimit time.Duration
 
 	mu       sync.Mutex
 	sessions []session
