@@ -142,11 +142,24 @@ func (g *Gateway) selected(d *link.Disconnection) (found []*Session) {
 
 var _ presence.Holder = (*Gateway)(nil)
 
+// healingTime is how long a service may take, after it can reach a gateway again, to tell it which
+// users missed something.
+const healingTime = 10 * time.Second
+
 // closeUnaware closes the sessions whose users did not get one of the messages, unless they began
 // after it was stored. Their clients connect again and query what is new. Messages whose delivery
-// would be forgotten by now are ignored.
+// would be forgotten by now are ignored. If the gateway was unreachable shortly before the service
+// was killed, or since, the service may have taken with it which users missed something: all
+// sessions that began before are closed.
 func (g *Gateway) closeUnaware(_ context.Context, u *link.Undelivered) (*link.Disconnected, error) {
 	result := &link.Disconnected{}
+	if since := g.reachable(); !u.Alive.IsZero() && since.After(u.Alive.Add(-healingTime)) {
+		for _, s := range g.sessions.all(func(s *Session) bool { return !s.began.After(since) }) {
+			if g.end(s, CloseReason{Status: wire.ClosedServerUnavailable}) {
+				result.Sessions++
+			}
+		}
+	}
 	now := g.options.Node.Cluster().Now()
 	for _, c := range u.Conversations {
 		for _, id := range c.MessageIDs {
@@ -167,6 +180,14 @@ func (g *Gateway) closeUnaware(_ context.Context, u *link.Undelivered) (*link.Di
 		}
 	}
 	return result, nil
+}
+
+// reachable returns, in the time of the cluster, since when services have been able to reach the
+// gateway without interruption.
+func (g *Gateway) reachable() time.Time {
+	now := time.Now()
+	g.stalls.note(now)
+	return g.options.Node.Cluster().Now().Add(-now.Sub(g.stalls.ended()))
 }
 
 // endBefore closes the sessions of a user that did not begin after a time, and returns how many.

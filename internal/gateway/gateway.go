@@ -91,6 +91,8 @@ type Gateway struct {
 	handover time.Duration
 	// late tracks messages that arrive after newer ones.
 	late outage
+	// stalls tracks when services could not reach the gateway.
+	stalls stalls
 	// refused logs logins that failed because of the server.
 	refused logs.Limited
 

@@ -89,6 +89,38 @@ func TestCloseUnaware(t *testing.T) {
 	alice.Closed(wire.ClosedServerUnavailable)
 }
 
+// TestCloseAfterStall asks a gateway that was paused about a killed service: it closes the sessions
+// that began before the pause ended, unless the service was running long after that.
+func TestCloseAfterStall(t *testing.T) {
+	w := newWorld(t)
+	m := w.gateway("g")
+	check := func(want int, alive time.Time) {
+		t.Helper()
+		got, err := cluster.CallNode(t.Context(), w.service, "g", link.CloseUnaware, &link.Undelivered{Alive: alive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Sessions != want {
+			t.Errorf("%d sessions were closed, not %d", got.Sessions, want)
+		}
+	}
+	alice := client.LogIn(t, m.ws, 1)
+	check(0, time.Now()) // It was not paused.
+	time.Sleep(10 * time.Millisecond)
+	m.stalls.note(time.Now().Add(-stallTime))
+	m.stalls.note(time.Now())
+	time.Sleep(10 * time.Millisecond)
+	bob := client.LogIn(t, m.tcp, 2)
+	check(0, time.Time{})
+	check(0, time.Now().Add(time.Minute))
+	check(1, time.Now())
+	alice.Closed(wire.ClosedServerUnavailable)
+	check(0, time.Now())
+	if err := bob.Err(); err != nil {
+		t.Errorf("a session that began later ended: %v", err)
+	}
+}
+
 // TestRecipientsAreForgotten advances the time: a gateway does not claim to know about deliveries
 // that it may have forgotten.
 func TestRecipientsAreForgotten(t *testing.T) {

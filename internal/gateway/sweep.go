@@ -9,7 +9,8 @@ import (
 	"example.org/app/internal/wire"
 )
 
-// sweepLoop enforces time-outs, with one goroutine for all connections instead of a timer for each.
+// sweepLoop enforces time-outs, with one goroutine for all connections instead of a timer for each,
+// and notices when services could not reach the gateway.
 func (g *Gateway) sweepLoop() {
 	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()
@@ -18,7 +19,11 @@ func (g *Gateway) sweepLoop() {
 		case <-g.stop:
 			return
 		case <-ticker.C:
-			g.sweep(time.Now())
+			now := time.Now()
+			if g.options.Node.Cluster().Healthy() == nil {
+				g.stalls.note(now)
+			}
+			g.sweep(now)
 		}
 	}
 }

@@ -168,6 +168,9 @@ var CloseUnaware = cluster.Endpoint[Undelivered, Disconnected]{Name: "session.cl
 
 // An Undelivered lists messages that may not have been delivered.
 type Undelivered struct {
+	// Alive is a time until which the killed service was certainly running; it is zero if the
+	// gateway has been told already.
+	Alive         time.Time                 `json:"alive,omitzero"`
 	Conversations []UndeliveredConversation `json:"conversations"`
 }
 

@@ -30,8 +30,9 @@ const (
 	killedPause = 2 * time.Second
 	// killedDelay is the longest time for which a service tries to deliver a message.
 	killedDelay = deliveryTimeout
-	// killedLimit is the default of KilledServices.Limit.
-	killedLimit = 30 * time.Second
+	// killedLimit is the default of KilledServices.Limit. A paused gateway is gone before, which it
+	// learns when it resumes.
+	killedLimit = 2 * time.Minute
 	// killedAge is how long killed services are looked for.
 	killedAge = 24 * time.Hour
 	// killedPage is how many messages are read at once, and killedUsers how many of their users are
@@ -52,8 +53,8 @@ type KilledServices struct {
 	Holders func(ctx context.Context, margin time.Duration) ([]cluster.Holder, error)
 	// Settings returns the notification settings.
 	Settings func() config.Notification
-	// Limit is how long gateways that do not respond are called for one killed service; 0 means 30
-	// seconds.
+	// Limit is how long gateways that do not respond are called for one killed service; 0 means 2
+	// minutes.
 	Limit  time.Duration
 	Logger *slog.Logger
 
@@ -64,10 +65,13 @@ type KilledServices struct {
 	since map[cluster.Holder]time.Time
 	// pending is true if holders have to be looked at again, failing if that failed the last time.
 	pending, failing bool
+	// checks are the checks that wait for gateways.
+	checks sync.WaitGroup
 }
 
 // Run looks for killed services until the context ends.
 func (k *KilledServices) Run(ctx context.Context) error {
+	defer k.checks.Wait()
 	k.since = map[cluster.Holder]time.Time{}
 	for sleep.For(ctx, killedInterval) == nil {
 		if !k.responsible() {
@@ -143,12 +147,31 @@ func (k *KilledServices) look(ctx context.Context) error {
 	return nil
 }
 
-// check makes gateways close the sessions that missed messages of a killed service.
+// check makes gateways close the sessions that missed messages of a killed service. It does not
+// wait for the gateways.
 func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
 	calls, cancel := context.WithTimeout(ctx, cmp.Or(k.Limit, killedLimit))
-	defer cancel()
-	c := deliveryCheck{notifier: k.Notifier, calls: calls}
-	defer c.group.Wait()
+	c := &deliveryCheck{notifier: k.Notifier, calls: calls}
+	for node := range k.Notifier.node.Cluster().Lives(role.Gateway) {
+		c.call(node, &link.Undelivered{Alive: h.Renewed})
+	}
+	if err := k.read(ctx, c, h); err != nil {
+		cancel()
+		c.group.Wait()
+		return err
+	}
+	k.checks.Go(func() {
+		defer cancel()
+		c.group.Wait()
+		if ctx.Err() == nil {
+			k.report(ctx, c, h)
+		}
+	})
+	return nil
+}
+
+// read adds the last messages of a killed service to a check.
+func (k *KilledServices) read(ctx context.Context, c *deliveryCheck, h cluster.Holder) error {
 	after, before := ids.First(h.Renewed.Add(-killedDelay))-1, ids.First(h.Until)
 	for more := true; more; {
 		var page []store.Message
@@ -166,26 +189,26 @@ func (k *KilledServices) check(ctx context.Context, h cluster.Holder) error {
 			threads[t] = append(threads[t], m)
 		}
 		for t, messages := range threads {
-			if err := k.add(ctx, &c, t, messages); err != nil {
+			if err := k.add(ctx, c, t, messages); err != nil {
 				return err
 			}
 		}
 		c.flush(ctx)
 		more = len(page) == killedPage
 	}
-	c.group.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	return ctx.Err()
+}
+
+// report logs the result of a check.
+func (k *KilledServices) report(ctx context.Context, c *deliveryCheck, h cluster.Holder) {
 	c.failed.Range(func(gateway, err any) bool {
 		k.Logger.WarnContext(ctx, "could not ask a gateway which messages of a killed service it delivered", "node", h.NodeID, "gateway", gateway, "error", err)
 		return true
 	})
-	if c.messages > 0 {
+	if sessions := c.sessions.Load(); c.messages > 0 || sessions > 0 {
 		k.Logger.InfoContext(ctx, "checked whether the messages of a killed service were delivered, and told users who missed some to connect again",
-			"node", h.NodeID, "messages", c.messages, "sessions", c.sessions.Load())
+			"node", h.NodeID, "messages", c.messages, "sessions", sessions)
 	}
-	return nil
 }
 
 // A thread contains the messages of one sender in a conversation, which have the same recipients.
@@ -275,14 +298,19 @@ func (c *deliveryCheck) flush(ctx context.Context) {
 		}
 	}
 	for node, u := range gateways {
-		c.group.Go(func() {
-			closed, err := c.notifier.closeUnaware(c.calls, c.notifier.outlet(node), u)
-			if err != nil {
-				c.failed.Store(node, err)
-			}
-			c.sessions.Add(int64(closed))
-		})
+		c.call(node, u)
 	}
+}
+
+// call starts a call of a gateway.
+func (c *deliveryCheck) call(node string, u *link.Undelivered) {
+	c.group.Go(func() {
+		closed, err := c.notifier.closeUnaware(c.calls, c.notifier.outlet(node), u)
+		if err != nil {
+			c.failed.Store(node, err)
+		}
+		c.sessions.Add(int64(closed))
+	})
 }
 
 // locate returns the gateways of users; a user who cannot be located may be on any.

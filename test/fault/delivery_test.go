@@ -10,8 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"example.org/app/internal/apierr"
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/internal/wire"
+	chat "example.org/app/test/client"
 )
 
 // TestDelivery sends messages from one gateway to users of others while a gateway is paused, a
@@ -56,12 +61,17 @@ func TestServiceIsKilledBeforeDelivery(t *testing.T) {
 	service := start(t, "service", "service-0", set...)
 	gateways := []*process{start(t, "gateway", "gateway-0", set...), start(t, "gateway", "gateway-1", set...)}
 	const senders = 100
-	createUsers(t, service, 2*senders)
+	createUsers(t, service, 2*senders+2)
 	tr := newTraffic(t, senders, 20, gateways[0], gateways[1])
+	alice := chat.LogIn(t, gateways[0].clients[0], 2*senders+1, chat.WithPassword("secret"))
+	bob := chat.LogIn(t, gateways[1].clients[0], 2*senders+2, chat.WithPassword("secret"))
 	tr.progress("before anything happens")
 	clustertest.Freeze(t, gateways[1].Process.Pid)
+	alice.WantCode(&wire.CreateMessageRequest{RecipientId: proto.Int64(2*senders + 2), Text: proto.String("the only one")}, int32(apierr.OK))
 	before := tr.total()
-	eventually(t, "the service has more deliveries than may be in transit", func() bool { return tr.total() > before+6000 })
+	// The message to bob was stored longer ago than the service tries to deliver it.
+	frozen := time.Now()
+	eventually(t, "the service has more deliveries than may be in transit", func() bool { return tr.total() > before+6000 && time.Since(frozen) > 15*time.Second })
 	service.signal(syscall.SIGKILL)
 	<-service.done
 	clustertest.Thaw(t, gateways[1].Process.Pid)
@@ -70,6 +80,7 @@ func TestServiceIsKilledBeforeDelivery(t *testing.T) {
 	if told := tr.settle(db.URL()); told == 0 {
 		t.Error("nobody missed anything")
 	}
+	bob.Closed(wire.ClosedServerUnavailable)
 }
 
 // TestGatewayIsForgotten pauses a gateway and restarts NATS, until the other nodes consider the
