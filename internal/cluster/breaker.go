@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// A breaker stops calls to one incarnation of a node that does not answer. It opens when a call
-// misses its deadline and closes when the node answers a probe.
+// A breaker stops calls to one incarnation of a node that does not answer. It opens when the node
+// does not answer a probe and closes when it answers one. A call that misses its deadline does not
+// open it: a node that answers probes is overloaded, and resent calls would add to its work.
 type breaker struct {
 	id, incarnation string
 
@@ -21,8 +22,8 @@ type breaker struct {
 	// ended is true once the process of the node has certainly ended.
 	ended bool
 	// calls are the calls under way; the value is whether they are repeatable. Repeatable calls are
-	// cancelled when the breaker opens, the others only when the process of the node has ended,
-	// because until then it may carry them out.
+	// cancelled when the breaker is open and another node can be called, the others only when the
+	// process of the node has ended, because until then it may carry them out.
 	calls map[*context.CancelCauseFunc]bool
 	// at is the destination of the next request.
 	at *place
@@ -96,12 +97,9 @@ func (b *breaker) track(cancel context.CancelCauseFunc, repeatable bool) (untrac
 // set opens or closes the breaker and reports whether its state changed.
 func (b *breaker) set(open bool) (changed bool) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	changed = b.open != open
 	b.open = open
-	b.mu.Unlock()
-	if open {
-		b.cancel(false)
-	}
 	return changed
 }
 

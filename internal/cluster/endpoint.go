@@ -244,7 +244,7 @@ func callPeer[Req, Resp any](ctx context.Context, c *Cluster, e Endpoint[Req, Re
 		return nil, errCut
 	case ctx.Err() == nil && errors.Is(context.Cause(attempt), ErrLost):
 		return nil, unavailable(fmt.Errorf("call %q on node %q: %w", e.Name, p.id, ErrLost))
-	case errors.Is(err, ErrTimeout) && ctx.Err() != nil, errors.Is(err, nats.ErrNoResponders):
+	case errors.Is(err, nats.ErrNoResponders):
 		// The next answered probe closes the breaker again.
 		c.prober.trip(p.breaker, true)
 	}

@@ -9,3 +9,6 @@ func Answers(c *Cluster, id string) bool {
 	defer b.mu.Unlock()
 	return !b.trace.answered.IsZero()
 }
+
+// IsOpen reports whether the node gets no calls because it did not answer the last probe.
+func IsOpen(c *Cluster, id string) bool { return c.routes.breaker(id, c.Life(id)).isOpen() }

@@ -86,9 +86,11 @@ func (p *prober) probe(b *breaker) {
 	seen := silent
 	switch life := c.Life(b.id); {
 	case life == "":
-		// The node has left and is finishing its work.
+		// The node has left and is finishing its work, unless it did not answer before.
+		p.resend(b)
 	case life != b.incarnation:
 		b.set(true)
+		b.cancel(false)
 		seen = replaced
 	default:
 		p.trip(b, unreachable)
@@ -114,5 +116,15 @@ func (p *prober) trip(b *breaker, open bool) {
 		logger.Warn("a node does not answer and gets no calls until it does", "id", b.id)
 	case changed:
 		logger.Info("the node answers again", "id", b.id)
+	}
+	p.resend(b)
+}
+
+// resend cancels the repeatable calls to a node that does not answer if another node can be called.
+// Without one, the calls wait for the node: if it resumes, it answers them.
+func (p *prober) resend(b *breaker) {
+	other := func(p *peer) bool { return p.breaker != b && !p.breaker.isOpen() }
+	if b.isOpen() && slices.ContainsFunc(p.cluster.routes.peers(role.Service), other) {
+		b.cancel(false)
 	}
 }

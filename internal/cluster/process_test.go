@@ -101,10 +101,9 @@ func runChild() {
 	if err != nil {
 		fail(err)
 	}
-	err = cluster.Handle(n, hang, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+	err = cluster.Handle(n, hang, func(context.Context, *struct{}) (*struct{}, error) {
 		say("called", 0)
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {}
 	})
 	if err != nil {
 		fail(err)
@@ -438,6 +437,40 @@ func TestCallsToLostNodes(t *testing.T) {
 		b := start("b")
 		clustertest.Freeze(t, a.command.Process.Pid)
 		b.expect(t, "called")
+	})
+	// once fails the test if the node gets the call a second time.
+	once := func(t *testing.T, node *child, ended chan error) {
+		t.Helper()
+		select {
+		case line := <-node.lines:
+			t.Errorf("the node that is still working on the call said %q", line)
+		case err := <-ended:
+			t.Errorf("the call ended with %v", err)
+		case <-time.After(2 * time.Second):
+		}
+	}
+	t.Run("paused, once, and there is no other", func(t *testing.T) {
+		start, call, caller := scene(t)
+		a := start("a")
+		ended := call(a, cluster.Route{Key: 1, Once: true})
+		clustertest.Freeze(t, a.command.Process.Pid)
+		clustertest.Await(t, caller, "that the node does not answer", func() bool { return cluster.IsOpen(caller, a.id) })
+		clustertest.Thaw(t, a.command.Process.Pid)
+		clustertest.Await(t, caller, "that the node answers", func() bool { return !cluster.IsOpen(caller, a.id) })
+		once(t, a, ended)
+	})
+	t.Run("overloaded, once", func(t *testing.T) {
+		start, call, caller := scene(t)
+		a := start("a")
+		ended := call(a, cluster.Route{Key: 1, Once: true})
+		hasty := clustertest.Join(t, caller, cluster.NodeOptions{ID: "hasty", Type: role.Gateway})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := cluster.CallBy(ctx, hasty, hang, cluster.Route{Key: 2}, &struct{}{}); !errors.Is(err, cluster.ErrTimeout) {
+			t.Errorf("a call without answer ended with %v", err)
+		}
+		a.expect(t, "called")
+		once(t, a, ended)
 	})
 	t.Run("paused, once, and the other is busy", func(t *testing.T) {
 		start, call, caller := scene(t)
