@@ -274,10 +274,11 @@ func (d *Dispatcher) answer(ctx context.Context, r *Request) (a Answer, err erro
 
 // refuse converts an error to a response. Internal errors are only logged.
 func (d *Dispatcher) refuse(ctx context.Context, r *Request, err error) *link.Response {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	err = store.Code(err)
+	if _, ok := errors.AsType[*apierr.Error](err); !ok && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = apierr.Wrap(apierr.ServerUnavailable, err)
 	}
-	e := apierr.From(store.Code(err))
+	e := apierr.From(err)
 	if e.Code == apierr.ServerInternalError || e.Code == apierr.ServerUnavailable {
 		if log, ok := d.failures.Take(ctx, d.logger); ok {
 			log.ErrorContext(ctx, "could not answer a client request", "kind", wire.KindOf(r.AppRequest).String(), "user", r.UserID, "error", err)

@@ -3,15 +3,60 @@
 package service_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"example.org/app/internal/apierr"
+	"example.org/app/internal/link"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
 )
+
+// TestUnansweredInTime sends messages while the database is busy until the deadline: a message that
+// may have been stored by an earlier attempt is answered with 1200, another one with 1201.
+func TestUnansweredInTime(t *testing.T) {
+	w := newWorld(t)
+	w.People(1, 2)
+	busy, free := make(chan struct{}), make(chan struct{})
+	var others sync.WaitGroup
+	others.Go(func() {
+		_ = w.DB.Write(t.Context(), func(context.Context, store.Tx) error {
+			close(busy)
+			<-free
+			return errors.New("nothing to store")
+		})
+	})
+	<-busy
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	context.AfterFunc(ctx, func() { close(free) })
+	for name, repeated := range map[string]bool{"first": false, "again": true} {
+		others.Go(func() {
+			payload, err := proto.Marshal(requestOf(77, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: &name}))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			want := apierr.ServerUnavailable
+			if repeated {
+				want = apierr.ServerInternalError
+			}
+			r := w.dispatcher.Dispatch(ctx, &link.Request{UserID: 1, Device: desktop, Payload: payload, Key: []byte(name), Repeated: repeated}, nil)
+			if apierr.Code(r.Code) != want {
+				t.Errorf("%s: the answer is %v, want %v", name, apierr.Code(r.Code), want)
+			}
+		})
+	}
+	others.Wait()
+	if n, err := w.Messages.Count(t.Context(), store.MessageFilter{}); err != nil || n != 0 {
+		t.Errorf("%d messages are stored after their deadline: %v", n, err)
+	}
+}
 
 // TestSentTwice repeats each request that creates something, with the same key: docs/protocol.md
 // defines the result.

@@ -71,10 +71,11 @@ func (k *Key) unsettled(err error) bool {
 	return k != nil && k.Repeated && isAway(err)
 }
 
-// isAway reports whether the error says nothing about the message: the database did not answer in
-// time.
+// isAway reports whether the error says nothing about the message: the database was not asked, or
+// did not answer in time.
 func isAway(err error) bool {
-	return errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable)
+	return errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrUnavailable) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // errUnsettled returns the sender's error for a message with unknown outcome.
@@ -96,7 +97,10 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 	if err == nil {
 		err = c.Turn.enter(ctx)
 	}
-	if err != nil {
+	switch {
+	case c.Key.unsettled(err):
+		return store.Message{}, errUnsettled(err)
+	case err != nil:
 		return store.Message{}, err
 	}
 	sent, existed, err := d.place(ctx, composed, settings, c)
