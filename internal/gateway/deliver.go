@@ -37,7 +37,7 @@ func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivere
 		if g.late.begins(time.Now()) {
 			g.options.Logger.WarnContext(ctx, "messages came after newer ones; users who may have got those are told to connect again")
 		}
-		result = g.hand(d, d.Message.Stored.Add(maxSkew))
+		result = g.hand(d, g.orderly(q, d))
 	case placeFirstHeld:
 		g.start(func() { g.release(q) })
 	case placeHeld:
@@ -47,6 +47,18 @@ func (g *Gateway) deliver(ctx context.Context, d *link.Delivery) (*link.Delivere
 		g.noteDelivery(d, result)
 	}
 	return result, nil
+}
+
+// orderly returns, in the time of the cluster, since when a session must have begun to get a late
+// message: it need not have got the message before, because its client has queried what was stored,
+// and did not get a newer one.
+func (g *Gateway) orderly(q *sequence, d *link.Delivery) time.Time {
+	now := time.Now()
+	overtaken := g.options.Node.Cluster().Now().Add(q.overtaken(d.Message.ID, now).Sub(now))
+	if queried := d.Message.Stored.Add(maxSkew); queried.After(overtaken) {
+		return queried
+	}
+	return overtaken
 }
 
 // release waits until the former service of a conversation has delivered its messages, and delivers

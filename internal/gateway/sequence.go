@@ -72,6 +72,8 @@ type sequence struct {
 // handed is a delivered message, or a part of its deliveries.
 type handed struct {
 	id int64
+	// at is the time since origin.
+	at time.Duration
 	// recipients is nil if there are more than maxRemembered.
 	recipients []int64
 }
@@ -89,7 +91,7 @@ func (s *sequences) remember(m *link.StoredMessage, recipients []int64) {
 	q := s.shards[m.Conversation%sequenceShards].find(m.Conversation, false, now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.keep(handed{m.ID, remembered(recipients)}, now)
+	q.keep(handed{m.ID, now.Sub(origin), remembered(recipients)}, now)
 }
 
 func (s *sequenceShard) find(conversation uint64, forgotten bool, now time.Time) *sequence {
@@ -196,7 +198,21 @@ func (q *sequence) note(d *link.Delivery, now time.Time) {
 	if m.ID > q.last {
 		q.last, q.service = m.ID, m.Service
 	}
-	q.keep(handed{m.ID, remembered(d.Recipients)}, now)
+	q.keep(handed{m.ID, now.Sub(origin), remembered(d.Recipients)}, now)
+}
+
+// overtaken returns when a newer message than a late one may have been delivered for the last time.
+// The sequence is locked.
+func (q *sequence) overtaken(id int64, now time.Time) time.Time {
+	at := now.Add(-sequenceAge).Sub(origin) // Earlier deliveries may be forgotten.
+	for _, list := range [][]handed{q.young, q.old} {
+		for _, h := range list {
+			if h.id > id {
+				at = max(at, h.at)
+			}
+		}
+	}
+	return origin.Add(at)
 }
 
 // keep adds a delivered message. The sequence is locked.

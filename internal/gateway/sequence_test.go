@@ -79,6 +79,22 @@ func TestLateMessage(t *testing.T) {
 	expect(phone, "3.5")
 	deliver("7", 7, 70, "a", 2)
 	expect(bob, "7")
+	// A client that has connected since gets it unless it has got a newer one.
+	deliver("8", 7, 80, "a", 1)
+	expect(phone, "8")
+	tablet := client.LogIn(t, m.ws, 1, client.With(wire.DeviceType_ANDROID))
+	deliver("7.3", 7, 73, "a", 1)
+	phone.Closed(wire.ClosedServerUnavailable)
+	expect(tablet, "7.3")
+	deliver("7.4", 7, 74, "a", 1)
+	expect(tablet, "7.4")
+	deliver("7.2", 7, 72, "a", 1)
+	tablet.Closed(wire.ClosedServerUnavailable)
+	// If it is older than what is remembered, that is unknown.
+	stored = stored.Add(-sequenceAge)
+	web := client.LogIn(t, m.ws, 1)
+	deliver("0", 9, 1, "a", 1)
+	expect(web, "0")
 }
 
 // TestSequenceIsForgotten advances the time: what is remembered of conversations is bounded.
