@@ -14,6 +14,7 @@ import (
 func (g *Gateway) sweepLoop() {
 	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()
+	g.stalls.note(time.Now()) // The process may be paused before the first tick.
 	for {
 		select {
 		case <-g.stop:
