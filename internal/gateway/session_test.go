@@ -48,6 +48,7 @@ func TestSession(t *testing.T) {
 		c.Gone()
 		eventually(t, "the session is gone", func() bool { sessions, users := m.Sessions(); return sessions+users == 0 })
 		eventually(t, "the cluster knows", func() bool { return !m.directory.Online(7) })
+		eventually(t, "the end is an event", func() bool { return len(m.events.all())%2 == 0 }) // The next login may come first.
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
