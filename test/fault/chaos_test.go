@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -85,7 +86,7 @@ func TestChaos(t *testing.T) {
 	c.connectTo(nodes["gateway-0"].clients, nodes["gateway-1"].clients)
 	c.clubs = foundClubs(t, nodes["service-0"], nodes["gateway-0"].clients[0])
 	c.run()
-	begin := time.Now()
+	begin, killed := time.Now(), time.Time{}
 	for round := 0; round < 2 || time.Since(begin) < duration; round++ {
 		c.awaitProgress("before processes are killed")
 		// One gateway and one service keep running, in every combination.
@@ -94,6 +95,7 @@ func TestChaos(t *testing.T) {
 			nodes[name].signal(syscall.SIGKILL)
 			<-nodes[name].done
 		}
+		killed = time.Now()
 		c.awaitProgress("while processes are dead")
 		for _, name := range []string{service, gateway} {
 			nodes[name] = start(t, nodes[name].role, name, set...)
@@ -107,30 +109,79 @@ func TestChaos(t *testing.T) {
 	t.Logf("everybody has finished after %v", time.Since(begin).Round(time.Millisecond))
 	stored := storedMessages(t, db.URL())
 	c.check(stored)
-	online := func(n int) {
+	online := func(n int, connect func()) {
 		t.Helper()
 		for _, name := range []string{"service-0", "service-1"} {
 			eventually(t, fmt.Sprintf("%s sees %d users online", name, n), func() bool {
+				connect()
 				_, body := nodes[name].call("GET", "/users/online-infos/count", "")
 				return strings.Contains(body, fmt.Sprintf(`"total":%d}`, n))
 			})
 		}
 	}
-	online(0)
-	clients := c.checkPages([]string{nodes["gateway-0"].clients[0], nodes["gateway-1"].clients[1]}, stored)
-	online(crowdSize)
-	checkDelivery(clients)
+	online(0, func() {})
+	// Users who missed something are told to connect again, also those who have connected since.
+	// They may be for a while after a kill.
+	eventually(t, "deliveries are not retried any more", func() bool { return time.Since(killed) > 12*time.Second })
+	final := c.checkPages([]string{nodes["gateway-0"].clients[0], nodes["gateway-1"].clients[1]}, stored)
+	online(crowdSize, final.connect)
+	for round := 1; !final.checkDelivery(fmt.Sprint("all is well, round ", round)); round++ {
+		final.connect()
+	}
 }
 
-// checkDelivery sends a message from every user to the next one, who must receive it.
-func checkDelivery(clients []*chat.Tester) {
-	for i, client := range clients {
-		next := int64((i+1)%len(clients)) + 1
-		client.Request(&wire.CreateMessageRequest{RecipientId: &next, Text: proto.String("all is well")})
+// attendance is sessions of all users, who connect again when they are told to.
+type attendance struct {
+	t       *testing.T
+	urls    []string
+	clients []*chat.Tester
+}
+
+// logIn begins a session of a user.
+func (a *attendance) logIn(user int64) *chat.Tester {
+	return chat.LogIn(a.t, a.urls[user%int64(len(a.urls))], user, chat.WithPassword("secret"))
+}
+
+// connect begins sessions of the users whose sessions have ended.
+func (a *attendance) connect() {
+	for i, client := range a.clients {
+		if client.Err() != nil {
+			a.t.Logf("user %d connects again: %v", i+1, client.Err())
+			a.clients[i] = a.logIn(int64(i + 1))
+		}
 	}
-	for _, client := range clients {
-		client.Relayed(wire.KindCreateMessage)
+}
+
+// checkDelivery sends a message from every user to the next one, who must receive it. It reports
+// false if a session has ended meanwhile.
+func (a *attendance) checkDelivery(text string) (done bool) {
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	done = true
+	try := func(client *chat.Tester, err error) {
+		switch {
+		case err == nil:
+		case client.Err() == nil:
+			a.t.Fatalf("%q: %v", text, err)
+		default:
+			done = false
+		}
 	}
+	for i, client := range a.clients {
+		next := int64((i+1)%len(a.clients)) + 1
+		_, err := client.Do(ctx, &wire.CreateMessageRequest{RecipientId: &next, Text: &text})
+		try(client, err)
+	}
+	for _, client := range a.clients {
+		if !done {
+			break // Perhaps its message was not sent.
+		}
+		_, err := client.Await(ctx, func(n *wire.AppNotification) bool {
+			return n.GetRelayedRequest().GetCreateMessageRequest().GetText() == text
+		})
+		try(client, err)
+	}
+	return done
 }
 
 // foundClubs creates groups so that every user is a member of one, and returns their ids.
@@ -236,11 +287,11 @@ func (c *crowd) check(all []stored) {
 }
 
 // checkPages logs in all users again, reads all messages that were sent to them page by page, and
-// compares them with the stored ones. It returns the clients in the order of the users, still
-// online.
-func (c *crowd) checkPages(urls []string, all []stored) (clients []*chat.Tester) {
+// compares them with the stored ones. It returns the sessions, in the order of the users.
+func (c *crowd) checkPages(urls []string, all []stored) *attendance {
+	a := &attendance{t: c.t, urls: urls}
 	for user := int64(1); user <= crowdSize; user++ {
-		client := chat.LogIn(c.t, urls[user%int64(len(urls))], user, chat.WithPassword("secret"))
+		client := a.logIn(user)
 		for _, group := range []bool{false, true} {
 			target := user
 			if group {
@@ -257,9 +308,9 @@ func (c *crowd) checkPages(urls []string, all []stored) (clients []*chat.Tester)
 				c.t.Errorf("user %d finds %d messages (of groups: %v), want %d", user, len(got), group, len(want))
 			}
 		}
-		clients = append(clients, client)
+		a.clients = append(a.clients, client)
 	}
-	return clients
+	return a
 }
 
 // pages reads all private or all group messages of a user and returns their ids in order.

@@ -229,7 +229,7 @@ func adminLoad(t *testing.T, services []*process) (stop func(), requests, failur
 	var wg sync.WaitGroup
 	for i, s := range services {
 		wg.Go(func() {
-			pace := time.NewTicker(20 * time.Millisecond)
+			pace := time.NewTicker(50 * time.Millisecond)
 			defer pace.Stop()
 			for n := 0; ; n++ {
 				select {

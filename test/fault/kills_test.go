@@ -115,6 +115,18 @@ func (k *killing) anyURL() string {
 	return k.nodes[k.gateways[rand.IntN(len(k.gateways))]].clients[0]
 }
 
+// programOf returns the program of the gateway with an address.
+func (k *killing) programOf(url string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.nodes {
+		if len(p.clients) > 0 && p.clients[0] == url {
+			return p.Path
+		}
+	}
+	return binary
+}
+
 // begin creates users on a service, and makes them send through the gateways.
 func (k *killing) begin(gateways []string, service string) {
 	k.t.Helper()
@@ -402,7 +414,9 @@ type attentive struct {
 func (l *attentive) connect() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := chat.Dial(ctx, l.url(), chat.Options{})
+	url := l.url()
+	earlier := l.programOf(url) != binary
+	c, err := chat.Dial(ctx, url, chat.Options{})
 	if err != nil {
 		return false
 	}
@@ -414,6 +428,9 @@ func (l *attentive) connect() bool {
 	defer l.mu.Unlock()
 	name := fmt.Sprintf("session %d of user %d", len(l.sessions), l.user)
 	l.history.begin(name, l.conversation)
+	if earlier {
+		l.history.disorder(name)
+	}
 	l.sessions = append(l.sessions, listener{session: name, client: &chat.Tester{Client: c}})
 	return true
 }

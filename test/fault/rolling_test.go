@@ -72,7 +72,9 @@ func earlierProgram(t *testing.T) string {
 // TestRollingUpgrade replaces the processes of an earlier program by those of the current one, one
 // by one as docs/deployment.md says, while users send messages: nothing is lost, doubled or
 // inverted, and a connected user receives everything or is told to reconnect. The first new process
-// migrates the database, after which the earlier program cannot start.
+// migrates the database, after which the earlier program cannot start. Gateways of the earlier
+// program may deliver a message that comes very late after newer ones, to users who have connected
+// meanwhile.
 func TestRollingUpgrade(t *testing.T) {
 	beside(t)
 	program := earlierProgram(t)

@@ -63,7 +63,7 @@ func newTraffic(t *testing.T, senders, burst int, from *process, to ...*process)
 // send sends bursts: several messages to the same user without waiting for the responses in
 // between.
 func (tr *traffic) send(sender *chat.Tester, i int, recipients []int64) {
-	pace := time.NewTicker(time.Duration(tr.burst) * 5 * time.Millisecond)
+	pace := time.NewTicker(time.Duration(tr.burst) * 10 * time.Millisecond)
 	defer pace.Stop()
 	for n := 0; !tr.stop.Load(); n++ {
 		<-pace.C
