@@ -73,7 +73,7 @@ func (a *app) command() []string {
 		set("gateway.client-api.rate-limiting.capacity", many), set("gateway.client-api.rate-limiting.initial-tokens", many),
 		set("service.admin-api.rate-limiting.capacity", many), set("service.admin-api.rate-limiting.initial-tokens", many),
 		set("gateway.session.close-idle-session-after-seconds", "0"),
-		set("health-check.cpu.unhealthy-load-threshold-percentage", "100"), set("logging.console.enabled", "false"),
+		set("health-check.cpu.unhealthy-load-threshold-percentage", "100"), set("logging.console.level", "WARN"),
 	}
 }
 

@@ -146,7 +146,7 @@ func (r *run) rounds(ctx context.Context) error {
 		for i := range r.sides {
 			s := r.sides[(i+round)%len(r.sides)]
 			if err := r.phases(ctx, s, round > 0); err != nil {
-				return fmt.Errorf("%s: %w", s.name(), err)
+				return fmt.Errorf("%s: %w; its last output: %s", s.name(), err, s.said)
 			}
 		}
 		if round > 0 { // The first round warms up.

@@ -44,7 +44,9 @@ func login(s *websocket.Socket, userID int64, password string) error {
 		if err != nil {
 			return err
 		}
-		switch id, code := responseOf(answer); {
+		switch id, code, closed := parse(answer); {
+		case closed != 0:
+			return fmt.Errorf("the server closes the connection with status %d and code %d", closed, code)
 		case id == 0:
 		case code != codeOK:
 			return fmt.Errorf("the server answered %d", code)
@@ -76,41 +78,48 @@ func encode(id int64, r *wire.AppRequest) []byte {
 
 // Judge is the talk.Judge of this protocol.
 func Judge(payload []byte) (acknowledges bool, err error) {
-	id, code := responseOf(payload)
-	if id != 0 && code != codeOK {
+	id, code, closed := parse(payload)
+	switch {
+	case closed != 0:
+		return false, fmt.Errorf("the server closes the session with status %d", closed)
+	case id != 0 && code != codeOK:
 		return false, fmt.Errorf("the server answered a message with %d", code)
 	}
 	return id != 0, nil
 }
 
-// responseOf returns the id of the request that a notification responds to, and the code; 0 means
-// none.
-func responseOf(payload []byte) (id int64, code int) {
-	const requestID, codeField = 4, 5
+// parse returns the id of the request that a notification responds to and the code, or the status
+// with which the session ends; 0 means none. It reads no further than the code of a response.
+func parse(payload []byte) (id int64, code, closed int) {
+	const requestID, codeField, closeStatus = 4, 5, 11
 	for len(payload) > 0 {
 		field, kind, n := protowire.ConsumeTag(payload)
 		if n < 0 {
-			return 0, 0
+			return 0, 0, 0
 		}
 		payload = payload[n:]
 		if kind == protowire.VarintType {
 			value, n := protowire.ConsumeVarint(payload)
 			if n < 0 {
-				return 0, 0
+				return 0, 0, 0
 			}
 			switch field {
 			case requestID:
 				id = int64(value)
 			case codeField:
-				return id, int(value)
+				if code = int(value); id != 0 {
+					return id, code, 0
+				}
+			case closeStatus:
+				return 0, code, int(value)
 			}
 			payload = payload[n:]
 			continue
 		}
 		if n = protowire.ConsumeFieldValue(field, kind, payload); n < 0 {
-			return 0, 0
+			return 0, 0, 0
 		}
 		payload = payload[n:]
 	}
-	return 0, 0
+	return id, code, 0
 }

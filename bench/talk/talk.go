@@ -20,7 +20,7 @@ import (
 const MaxWindow = 30
 
 // A Judge reports whether a payload acknowledges a message. It returns an error if the server
-// refused one.
+// refused one, or ends the session.
 type Judge func(payload []byte) (acknowledges bool, err error)
 
 // A Pair is a user who writes to another one.
@@ -81,10 +81,12 @@ func New(judge Judge, pairs ...Pair) *Talk {
 		go p.readAll(p.Sender, t.counted(judge))
 		go p.readAll(p.Recipient, func(payload []byte) (bool, error) {
 			took, ok := age(payload)
-			if ok {
-				p.times = append(p.times, took)
+			if !ok {
+				_, err := judge(payload)
+				return false, err
 			}
-			return ok, nil
+			p.times = append(p.times, took)
+			return true, nil
 		})
 	}
 	return t
@@ -243,7 +245,8 @@ func NewGroup(judge Judge, letter *Letter, sockets ...*websocket.Socket) *Group 
 		go g.readAll(s, func(payload []byte) (bool, error) {
 			took, ok := age(payload)
 			if !ok {
-				return false, nil
+				_, err := judge(payload)
+				return false, err
 			}
 			m.times = append(m.times, took)
 			return g.delivered.Add(1)%others == 0, nil
