@@ -177,6 +177,8 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 				tried, pause = nil, lostPause
 			case route.To != nil && !paused && errors.Is(last, ErrNoNode):
 				tried = nil
+			case last != nil && sent && !errors.Is(last, ErrLost):
+				return nil, unavailable(fmt.Errorf("call %q: %w, and then: %w", e.Name, ErrLost, last))
 			case last != nil:
 				return nil, last
 			case paused:

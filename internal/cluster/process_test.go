@@ -415,6 +415,26 @@ func TestCallsToLostNodes(t *testing.T) {
 		}
 		t.Error("the calls go on although their nodes were killed")
 	})
+	t.Run("killed, once, and the other too", func(t *testing.T) {
+		start, call, caller := scene(t)
+		for round := range 5 {
+			a := start(fmt.Sprintf("a%d", round))
+			ended := call(a, cluster.Route{Key: 1, Once: true})
+			b := start(fmt.Sprintf("b%d", round))
+			clustertest.Await(t, caller, "that the node answers", func() bool { return cluster.Answers(caller, a.id) })
+			b.signal(t, syscall.SIGKILL)
+			a.signal(t, syscall.SIGKILL)
+			select {
+			case err := <-ended:
+				if !errors.Is(err, cluster.ErrLost) {
+					t.Errorf("the call failed with %v although a node may have carried it out", err)
+				}
+				return
+			case <-time.After(clustertest.Timeout / 5):
+			}
+		}
+		t.Error("the calls go on although their nodes were killed")
+	})
 	t.Run("killed, repeatable", func(t *testing.T) {
 		start, call, _ := scene(t)
 		a := start("a")

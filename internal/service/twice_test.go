@@ -58,6 +58,25 @@ func TestUnansweredInTime(t *testing.T) {
 	}
 }
 
+// TestUnansweredByClosedDatabase sends messages to a service that has closed its database.
+func TestUnansweredByClosedDatabase(t *testing.T) {
+	w := newWorld(t)
+	w.People(1, 2)
+	if err := w.DB.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for repeated, want := range map[bool]apierr.Code{false: apierr.ServerUnavailable, true: apierr.ServerInternalError} {
+		payload, err := proto.Marshal(requestOf(77, &wire.CreateMessageRequest{RecipientId: proto.Int64(2), Text: proto.String("hello")}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.dispatcher.Dispatch(t.Context(), &link.Request{UserID: 1, Device: desktop, Payload: payload, Key: []byte("key"), Repeated: repeated}, nil)
+		if apierr.Code(r.Code) != want {
+			t.Errorf("repeated %v: the answer is %v, want %v", repeated, apierr.Code(r.Code), want)
+		}
+	}
+}
+
 // TestSentTwice repeats each request that creates something, with the same key: docs/protocol.md
 // defines the result.
 func TestSentTwice(t *testing.T) {

@@ -112,7 +112,10 @@ func (d *Directory) Send(ctx context.Context, c Creation) (store.Message, error)
 			return store.Message{}, errUnsettled(err)
 		}
 	}
-	if err != nil {
+	switch {
+	case c.Key != nil && c.Key.Repeated && errors.Is(err, store.ErrClosed): // Asking again is useless.
+		return store.Message{}, errUnsettled(err)
+	case err != nil:
 		return store.Message{}, err
 	}
 	c.Turn.pass()
