@@ -40,8 +40,11 @@ func TestPartitionedPresence(t *testing.T) {
 	clustertest.Thaw(t, services[1].Process.Pid)
 	start(t, "service", "service-3", set...)
 	tr.progress("after a new service has come")
-	eventually(t, "gateways were asked what the killed owner had not delivered", func() bool {
-		return strings.Contains(services[0].log.String(), "checked whether the messages of a killed service were delivered")
+	// That takes longer than the heartbeat timeout.
+	rest(tr, in, func() {
+		eventually(t, "gateways were asked what the killed owner had not delivered", func() bool {
+			return strings.Contains(services[0].log.String(), "checked whether the messages of a killed service were delivered")
+		})
 	})
 	nats.Restart(t, true)
 	tr.progress("after NATS was restarted")

@@ -29,8 +29,9 @@ type traffic struct {
 	acknowledged []atomic.Int64
 	// longest is the longest time that a sender waited for an acknowledgement.
 	longest atomic.Int64
-	stop    atomic.Bool
-	group   sync.WaitGroup
+	// resting is true while nothing is sent.
+	resting, stop atomic.Bool
+	group         sync.WaitGroup
 }
 
 type listener struct {
@@ -66,7 +67,9 @@ func (tr *traffic) send(sender *chat.Tester, i int, recipients []int64) {
 	pace := time.NewTicker(time.Duration(tr.burst) * 10 * time.Millisecond)
 	defer pace.Stop()
 	for n := 0; !tr.stop.Load(); n++ {
-		<-pace.C
+		if <-pace.C; tr.resting.Load() {
+			continue
+		}
 		to := recipients[n%len(recipients)]
 		var answers sync.WaitGroup
 		for k := range tr.burst {
@@ -170,8 +173,9 @@ type logins struct {
 	since             map[string]time.Time
 	longest, refusing time.Duration
 	reason            error
-	stop              atomic.Bool
-	group             sync.WaitGroup
+	// resting is true while nobody logs in.
+	resting, stop atomic.Bool
+	group         sync.WaitGroup
 }
 
 func newLogins(t *testing.T, first int64, users int, gateways []*process) *logins {
@@ -182,8 +186,9 @@ func newLogins(t *testing.T, first int64, users int, gateways []*process) *login
 			pace := time.NewTicker(20 * time.Millisecond)
 			defer pace.Stop()
 			for !l.stop.Load() {
-				<-pace.C
-				l.try(url, first+i)
+				if <-pace.C; !l.resting.Load() {
+					l.try(url, first+i)
+				}
 			}
 		})
 	}
@@ -223,6 +228,18 @@ func (l *logins) progress(when string) {
 	l.t.Helper()
 	before := l.done.Load()
 	eventually(l.t, "users log in "+when, func() bool { return l.done.Load() >= before+20 })
+}
+
+// rest calls fn, which takes long, while nobody sends messages or logs in.
+func rest(tr *traffic, in *logins, fn func()) {
+	tr.resting.Store(true)
+	in.resting.Store(true)
+	fn()
+	in.mu.Lock()
+	in.last = time.Now()
+	in.mu.Unlock()
+	in.resting.Store(false)
+	tr.resting.Store(false)
 }
 
 func (l *logins) end() {
