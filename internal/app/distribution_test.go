@@ -52,7 +52,7 @@ func TestStatementsHaveKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, reset, often := statements(t)
-			a := apptest.Start(t, role.All, slices.Concat(generous, set, []string{"app.store.url=" + url})...)
+			a := apptest.Start(t, role.All, append(slices.Clip(set), "app.store.url="+url)...)
 			reset()
 			chatAllDay(t, a)
 			found := often()

@@ -359,8 +359,7 @@ func TestPluginsKeepMessages(t *testing.T) {
 // TestPluginsOverHTTP runs a plugin through all states by the admin interface, and replaces it
 // while clients send messages.
 func TestPluginsOverHTTP(t *testing.T) {
-	s := apptest.Start(t, role.All, "app.plugin.js.allow-save=true", "app.gateway.client-api.rate-limiting.capacity=1000000",
-		"app.gateway.client-api.rate-limiting.initial-tokens=1000000")
+	s := apptest.Start(t, role.All, "app.plugin.js.allow-save=true")
 	for _, id := range []string{"5", "6"} {
 		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}

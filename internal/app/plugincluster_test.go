@@ -116,7 +116,7 @@ func TestClusterPluginsOutliveTheServer(t *testing.T) {
 
 // TestOwnPluginCounts has a plugin in the folder with the id of a cluster plugin.
 func TestOwnPluginCounts(t *testing.T) {
-	set := []string{"app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db"), "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000"}
+	set := []string{"app.store.url=sqlite:" + filepath.Join(t.TempDir(), "app.db")}
 	t.Run("cluster", func(t *testing.T) {
 		s := apptest.Start(t, []role.Role{role.Service}, set...)
 		want(t, s, role.Service, "POST", "/plugins/js?scope=CLUSTER", upload(t, versioned("mine", 2, "")), 200)
@@ -143,8 +143,7 @@ func TestOwnPluginCounts(t *testing.T) {
 // TestSwitchOfVersionsLosesNoCall changes the active version while a client sends messages: each is
 // handled once, by one of the versions.
 func TestSwitchOfVersionsLosesNoCall(t *testing.T) {
-	s := apptest.Start(t, role.All, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
-		"app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false")
+	s := apptest.Start(t, role.All, "app.service.message.allow-send-messages-to-stranger=true", "app.service.message.check-if-target-active-and-not-deleted=false")
 	for _, id := range []string{"5", "6"} {
 		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}

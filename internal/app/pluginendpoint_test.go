@@ -72,7 +72,7 @@ type endpointUpload func(version int, replace bool, part string)
 
 // endpointServer starts a server for plugins with endpoints.
 func endpointServer(t *testing.T) *apptest.Server {
-	return apptest.Start(t, []role.Role{role.Gateway, role.Service}, "app.plugin.endpoints.max-answer-bytes=100000", "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000", "app.service.admin-api.rate-limiting.tokens-per-period=100000")
+	return apptest.Start(t, []role.Role{role.Gateway, role.Service}, "app.plugin.endpoints.max-answer-bytes=100000")
 }
 
 func TestEndpointsOfPlugins(t *testing.T) {

@@ -126,8 +126,7 @@ func wantForm(t *testing.T, s *apptest.Server, target string, status int, part s
 func TestJavaPlugins(t *testing.T) {
 	need.Time(t)
 	dir := filepath.Join(t.TempDir(), "plugins")
-	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000",
-		"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000")
 	for _, id := range []string{"5", "6"} {
 		want(t, s, role.Service, "POST", "/users", fmt.Sprintf(`{"id":%s,"password":"secret"}`, id), 200)
 	}

@@ -22,7 +22,7 @@ import (
 // TestPluginsHoldMeetings has a plugin hold meetings that calls the server during its calls, is
 // replaced during a meeting, and is removed.
 func TestPluginsHoldMeetings(t *testing.T) {
-	s := apptest.Start(t, role.All, "app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000")
+	s := apptest.Start(t, role.All)
 	for _, id := range []string{"5", "6", "7"} {
 		want(t, s, role.Service, "POST", "/users", `{"id":`+id+`,"password":"secret"}`, 200)
 	}

@@ -73,8 +73,7 @@ const settledSchema = `{"type": "object", "required": ["key"], "properties": {
 
 // TestSettingsOfPlugins changes the settings of plugins in both languages while they run.
 func TestSettingsOfPlugins(t *testing.T) {
-	s := apptest.Start(t, []role.Role{role.Service, role.Gateway}, "app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
-		"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000")
+	s := apptest.Start(t, []role.Role{role.Service, role.Gateway})
 	want := func(method, target, body string, status int, parts ...string) string {
 		t.Helper()
 		return want(t, s, role.Service, method, target, body, status, parts...)

@@ -23,25 +23,18 @@ import (
 	"example.org/app/test/scenario"
 )
 
-// generous are settings without rate limits.
-var generous = []string{
-	"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
-	"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
-	"app.gateway.client-api.rate-limiting.capacity=1000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000",
-}
-
 // trusting lets clients of a scenario declare addresses like a proxy.
 const trusting = "app.gateway.websocket.remote-address-source.trusted-proxies=127.0.0.0/8"
 
 func TestScenarios(t *testing.T) {
 	t.Run("one process", func(t *testing.T) {
-		a := apptest.Start(t, role.All, slices.Concat(generous, []string{trusting, "app.cluster.node.id=both"})...)
+		a := apptest.Start(t, role.All, trusting, "app.cluster.node.id=both")
 		scenario.Run(t, &scenario.Place{Service: a.URL(role.Service), Gateways: []scenario.Gateway{gatewayOf(a, "both-gateway")}})
 	})
 	t.Run("roles apart", func(t *testing.T) {
 		need.Time(t)
 		server := clustertest.Listen(t)
-		set := slices.Concat(generous, []string{trusting, "app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"})
+		set := []string{trusting, "app.store.url=" + storetest.PostgreSQLURL(t), "app.cluster.nats.url=" + server.URL(), "app.cluster.nats.token=secret"}
 		place := &scenario.Place{Service: apptest.Start(t, []role.Role{role.Service}, set...).URL(role.Service)}
 		for i := range 2 {
 			node := fmt.Sprintf("gateway-%d", i)

@@ -23,10 +23,10 @@ import (
 func TestOnlineUsersAreLogged(t *testing.T) {
 	need.Time(t)
 	home := t.TempDir()
-	a := apptest.Start(t, role.All, slices.Concat(generous, []string{
-		"app.service.statistics.online-users-number-logging-cron=* * * * * *", "app.logging.file.file-path=" + filepath.Join(home, "app.log"),
+	a := apptest.Start(t, role.All,
+		"app.service.statistics.online-users-number-logging-cron=* * * * * *", "app.logging.file.file-path="+filepath.Join(home, "app.log"),
 		"app.gateway.session.identity-access-management.enabled=false",
-	})...)
+	)
 	logged := func() (numbers []int) {
 		b, err := os.ReadFile(filepath.Join(home, "app.log"))
 		if err != nil {

@@ -227,9 +227,9 @@ func TestCollectorsThatHang(t *testing.T) {
 	}))
 	defer hangs.Close()
 	defer close(release)
-	s := apptest.Start(t, role.All, slices.Concat(generous, []string{
-		"app.telemetry.tracing.enabled=true", "app.telemetry.tracing.sample-rate=1", "app.telemetry.tracing.endpoint=" + hangs.URL, "app.telemetry.tracing.max-queue-size=10",
-	})...)
+	s := apptest.Start(t, role.All,
+		"app.telemetry.tracing.enabled=true", "app.telemetry.tracing.sample-rate=1", "app.telemetry.tracing.endpoint="+hangs.URL, "app.telemetry.tracing.max-queue-size=10",
+	)
 	for range 100 {
 		want(t, s, role.Service, "GET", "/users?ids=5", "", 204)
 	}

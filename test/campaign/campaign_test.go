@@ -44,10 +44,6 @@ type operation struct {
 
 func start(t *testing.T, set ...string) *target {
 	t.Helper()
-	unlimited := []string{"app.service.admin-api.rate-limiting", "app.gateway.admin-api.rate-limiting"}
-	for _, prefix := range unlimited {
-		set = append(set, prefix+".capacity=2000000000", prefix+".initial-tokens=2000000000")
-	}
 	s := &target{Server: apptest.Start(t, role.All, set...), t: t}
 	for _, r := range role.All {
 		s.operations = append(s.operations, s.read(r)...)

@@ -84,7 +84,6 @@ func open(t *testing.T, l language, files map[string][]byte) (g *guardedServer, 
 		"app.plugin.dir=" + dir, "app.logging.file.file-path=" + g.log, "app.plugin.java.allow-exit=false", "app.plugin.java.spare=true", "app.plugin.start-timeout-millis=1000",
 		fmt.Sprint("app.plugin.load-timeout-millis=", load), fmt.Sprint("app.plugin.hook-timeout-millis=", l.hooks), "app.plugin.call-timeout-millis=60000",
 		"app.plugin.extension-points.client-request-handler.timeout-millis=500", "app.shutdown.job-graceful-timeout-millis=30000",
-		"app.gateway.client-api.rate-limiting.capacity=2000000000", "app.gateway.client-api.rate-limiting.initial-tokens=2000000000",
 	}
 	g.target = start(t, limits...)
 	end, cancel := context.WithCancel(context.Background())

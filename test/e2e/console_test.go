@@ -34,8 +34,6 @@ func startConsole(t testing.TB, set ...string) *apptest.Server {
 	t.Helper()
 	return apptest.Start(t, role.All, append([]string{
 		"app.service.fake.enabled=true", "app.service.fake.user-count=60", "app.service.fake.group-count=3", "app.service.fake.message-count=40",
-		"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
-		"app.gateway.admin-api.rate-limiting.capacity=1000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000",
 	}, set...)...)
 }
 

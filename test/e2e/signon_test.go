@@ -112,7 +112,6 @@ const (
 func startSignOn(t *testing.T, p *idProvider, set ...string) *apptest.Server {
 	t.Helper()
 	a := apptest.Start(t, role.All, append([]string{
-		"app.service.admin-api.rate-limiting.capacity=1000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000",
 		"app.security.oidc.issuer=" + p.issuer, "app.security.oidc.client-id=app", "app.security.oidc.client-secret=a secret of the test",
 		"app.security.oidc.name=Test Provider", "app.security.oidc.audiences=app,app-admin",
 		"app.security.oidc.role-mapping[0].claim-value=operators", fmt.Sprintf("app.security.oidc.role-mapping[0].role-ids=%d", operatorRole),

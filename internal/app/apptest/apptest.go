@@ -32,6 +32,10 @@ var usual = []string{
 	"app.console.port=0", "app.console.host=127.0.0.1",
 	"app.logging.console.enabled=false", "app.security.password.bcrypt-cost=4",
 	"app.health-check.cpu.unhealthy-load-threshold-percentage=100", "app.health-check.overload.max-wait-millis=0", // Tests load the machine.
+	// Tests poll, more often on a slow machine.
+	"app.service.admin-api.rate-limiting.capacity=1000000000", "app.service.admin-api.rate-limiting.initial-tokens=1000000000",
+	"app.gateway.admin-api.rate-limiting.capacity=1000000000", "app.gateway.admin-api.rate-limiting.initial-tokens=1000000000",
+	"app.gateway.client-api.rate-limiting.capacity=1000000000", "app.gateway.client-api.rate-limiting.initial-tokens=1000000000",
 	"app.plugin.java.class-cache-dir=" + javatest.ClassCache(),
 	"app.plugin.java.spare=false",                         // A JVM takes a second of processor time to start.
 	"app.plugin.java.jvm-options=-XX:TieredStopAtLevel=1", // It lives only seconds, see javatest.Quick.
