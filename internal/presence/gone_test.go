@@ -112,6 +112,7 @@ func TestRecordExpires(t *testing.T) {
 
 // TestRecordIsRemoved removes the record of a disconnected gateway as an administrator.
 func TestRecordIsRemoved(t *testing.T) {
+	need.Time(t)
 	cutOff(t, expiring, func(_ *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		if n, err := b.node.Cluster().RemoveMembers(t.Context(), []string{"a"}); n != 1 || err != nil {
 			t.Errorf("removed %d, %v", n, err)
@@ -123,6 +124,7 @@ func TestRecordIsRemoved(t *testing.T) {
 
 // TestServerComesBackEmpty restarts NATS empty while a gateway is disconnected.
 func TestServerComesBackEmpty(t *testing.T) {
+	need.Time(t)
 	cutOff(t, expiring, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		b.restart(t, f)
 		b.awaitOffline(t, 1)
@@ -132,6 +134,7 @@ func TestServerComesBackEmpty(t *testing.T) {
 
 // TestServerForgets restarts NATS empty after others have taken a gateway for gone.
 func TestServerForgets(t *testing.T) {
+	need.Time(t)
 	cutOff(t, lasting, func(f *clustertest.Fabric, b *peer, _ func(string) *peer) *peer {
 		b.awaitOffline(t, 1)
 		b.restart(t, f)

@@ -12,6 +12,7 @@ import (
 	"example.org/app/internal/cluster/clustertest"
 	"example.org/app/internal/role"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // TestPartitioned runs those tests of the suite with partitioned users that do not expect a gateway
@@ -179,6 +180,7 @@ func TestPartitions(t *testing.T) {
 // TestPartitionedReplaced replaces sessions at another gateway: the former gateway learns of it
 // without following them.
 func TestPartitionedReplaced(t *testing.T) {
+	need.Time(t)
 	split(t)
 	f := clustertest.Embedded(t)
 	a, b := start(t, f.Options, "a", role.Gateway), start(t, f.Options, "b", role.Gateway)

@@ -23,6 +23,7 @@ import (
 	"example.org/app/internal/service"
 	"example.org/app/internal/store"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // lookForKilled runs KilledServices until the end of the test, and sends the lines of its log to a
@@ -58,6 +59,7 @@ func former(number int, renewed time.Time) cluster.Holder {
 // TestKilledServicesWithoutDatabase lets the database fail while the messages of a killed service
 // are read: they are checked as soon as it works, and the log has one line about the failures.
 func TestKilledServicesWithoutDatabase(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	w.People(1, 2)
 	w.online(2, desktop, "gateway1")
@@ -107,6 +109,7 @@ func TestKilledServicesWithoutDatabase(t *testing.T) {
 // TestKilledServicesBesideEarlierGateway has a gateway of an earlier version, which does not know
 // the call: the other one closes sessions, and the log names the one that could not be asked.
 func TestKilledServicesBesideEarlierGateway(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	w.killedLimit = time.Second
 	w.People(1, 2, 3)
@@ -149,6 +152,7 @@ func (l logLines) Write(line []byte) (int, error) {
 // TestKilledServicesBesideSilentGateway lets a gateway not respond until the other one was asked
 // about messages of the next page: nobody waits for it.
 func TestKilledServicesBesideSilentGateway(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	w.People(1, 2, 3)
 	w.online(2, desktop, "gateway1")
@@ -202,6 +206,7 @@ func TestKilledServicesBesideSilentGateway(t *testing.T) {
 // TestKilledServices leaves messages of a service that has ended in the store: the gateways of
 // their users are asked whether they were delivered, and nobody else.
 func TestKilledServices(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	w.Rules.Notification.MessageCreated.NotifyRequesterOtherOnlineSessions = true
 	w.People(1, 2, 3, 4)

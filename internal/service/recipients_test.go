@@ -15,6 +15,7 @@ import (
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
 	"example.org/app/internal/wire"
+	"example.org/app/test/need"
 )
 
 // sendAndFail sends a message to a group of 1, 2 and 3 whose members cannot be read when it is
@@ -103,6 +104,7 @@ func TestRecipientsAreReadAgain(t *testing.T) {
 // TestLostRecipients lets the store fail for so long that the lane does not wait for it: when the
 // store is back, the members' sessions are closed, so that their clients query what they missed.
 func TestLostRecipients(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t)
 	closed := w.disconnections()
 	repair := w.sendAndFail()

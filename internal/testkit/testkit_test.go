@@ -17,6 +17,7 @@ import (
 
 	"example.org/app/internal/plugin"
 	"example.org/app/internal/testkit"
+	"example.org/app/test/need"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -250,6 +251,7 @@ func TestFiles(t *testing.T) {
 
 // TestTimeout ends tests that do not end, and continues.
 func TestTimeout(t *testing.T) {
+	need.Time(t)
 	s, got, err := run(t, testkit.Options{Timeout: 2 * time.Second}, map[string]string{"a.test.js": begins(`
 test('endless', () => { for (;;); });
 test('waits', () => new Promise(() => {}));

@@ -15,6 +15,7 @@ import (
 
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // defaultRule is the rule of the default configuration.
@@ -126,6 +127,7 @@ func TestCausesAndClientsAreApart(t *testing.T) {
 
 // TestAutoBlockIsStored follows automatic blocks to another node.
 func TestAutoBlockIsStored(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, w *world) {
 		a, other := w.node(), w.node()
 		var told atomic.Int32
@@ -273,6 +275,7 @@ func (r *refusingRecords) put(ctx context.Context, tx store.Tx, keys []int64, en
 
 // TestAutoBlockIsStoredLater lets the store refuse for a while.
 func TestAutoBlockIsStoredLater(t *testing.T) {
+	need.Time(t)
 	w := newWorld(t, storetest.MigratedSQLiteURL(t))
 	a, other := w.node(), w.node()
 	refusing := &refusingRecords{records: a.records}

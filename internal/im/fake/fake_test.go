@@ -23,6 +23,7 @@ import (
 	"example.org/app/internal/password"
 	"example.org/app/internal/store"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -94,6 +95,7 @@ func count(t *testing.T, db *store.DB, from string) string {
 
 // TestStory checks the contents of a database with 600 users.
 func TestStory(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		db := open()
 		fill(t, db, fake.Plan{Users: 600, Groups: 150, Messages: 1500, Seed: 5, Date: date})
@@ -142,6 +144,7 @@ func find(t *testing.T, db *store.DB, id int64) store.User {
 
 // TestInvariants checks invariants of the rules, for few users and for many.
 func TestInvariants(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		for _, users := range []int{0, 1, 2, 9, 30, 300} {
 			db := open()
@@ -205,6 +208,7 @@ func dump(t *testing.T, db *store.DB) map[string][]string {
 }
 
 func TestSameSeedSameRows(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, open func() *store.DB) {
 		plan := fake.Plan{Users: 300, Groups: 20, Messages: 700, Seed: 9, Date: date}
 		a, b, other := open(), open(), open()

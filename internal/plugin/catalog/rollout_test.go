@@ -75,6 +75,7 @@ func (n *node) ended(t *testing.T, id int64) store.PluginRollout {
 // TestRollouts tries versions on one of two nodes: one that fails, one that does not start, and
 // good ones.
 func TestRollouts(t *testing.T) {
+	need.Time(t)
 	onBothEngines(t, func(t *testing.T, db *store.DB) {
 		a, b := newNode(t, db, role.Service), newNode(t, db, role.Service)
 		a.live(t)

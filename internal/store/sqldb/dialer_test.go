@@ -14,11 +14,13 @@ import (
 
 	"example.org/app/internal/store/sqldb"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // TestSilentHost uses a first host that accepts connections and does not answer, like a paused
 // server: the next host serves, and the first one is skipped for a while.
 func TestSilentHost(t *testing.T) {
+	need.Time(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"example.org/app/internal/store/sqldb"
 	"example.org/app/internal/store/storetest"
+	"example.org/app/test/need"
 )
 
 // log is written by a database and read by a test.
@@ -68,6 +69,7 @@ func raise(ctx context.Context, tx sqldb.Tx) error { return sqldb.BumpRevision(c
 
 // TestReplica reads from a replica that is up to date, behind, down and promoted.
 func TestReplica(t *testing.T) {
+	need.Time(t)
 	primary := storetest.StartServer(t)
 	follower := primary.StartReplica(t)
 	out := &log{}
@@ -199,6 +201,7 @@ func writeBesideRead(t *testing.T, db *sqldb.DB, following *sql.DB) {
 
 // TestForeignReplica configures a replica of another database.
 func TestForeignReplica(t *testing.T) {
+	need.Time(t)
 	primary, other := storetest.StartServer(t), storetest.StartForeignServer(t)
 	follower := other.StartReplica(t)
 	db := storetest.Open(t, sqldb.Options{URL: primary.URL(), ReplicaURL: follower.URL()})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/app/internal/plugin/js/engine"
+	"example.org/app/test/need"
 )
 
 // syntaxes are sources with all syntax of the language. Those that package syntax rejects are
@@ -130,6 +131,7 @@ func TestInsertMarks(t *testing.T) {
 // TestInsertProbesBroken verifies for randomly corrupted sources that nothing panics, and that
 // insertions can be removed.
 func TestInsertProbesBroken(t *testing.T) {
+	need.Time(t)
 	pieces := append(strings.Fields("( ) { } [ ] ` ${ / ' \\ \\u => async yield await ... ?. # class static é = , : ; let function 0x 1e /* */ import export default"), "\v", "\f")
 	random := rand.New(rand.NewPCG(1, 2))
 	valid := 0

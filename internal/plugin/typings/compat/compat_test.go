@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/app/test/need"
 )
 
 var compiler = filepath.Join("..", "..", "..", "..", filepath.FromSlash(Compiler))
 
 // TestTypes compares the types for plugins with those of the last release.
 func TestTypes(t *testing.T) {
+	need.Time(t)
 	old, err := Baseline()
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +61,7 @@ func TestTypes(t *testing.T) {
 
 // TestRules compares small declarations: breaking changes are reported, others are not.
 func TestRules(t *testing.T) {
+	need.Time(t)
 	tests := []struct {
 		name, old, now string
 		want           []string
