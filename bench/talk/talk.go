@@ -198,8 +198,8 @@ func (f *flow) run(sender *websocket.Socket, letter *Letter, window int, first t
 	}
 }
 
-// patience is the time limit for responses.
-const patience = time.Minute
+// patience is the time limit for responses of a server that may share a busy machine.
+const patience = 5 * time.Minute
 
 // take acquires tokens.
 func (f *flow) take(tokens int) error {
