@@ -178,6 +178,7 @@ func CallBy[Req, Resp any](ctx context.Context, n *Node, e Endpoint[Req, Resp], 
 			case route.To != nil && !paused && errors.Is(last, ErrNoNode):
 				tried = nil
 			case last != nil && sent && !errors.Is(last, ErrLost):
+				// An earlier node may have carried the request out.
 				return nil, unavailable(fmt.Errorf("call %q: %w, and then: %w", e.Name, ErrLost, last))
 			case last != nil:
 				return nil, last
