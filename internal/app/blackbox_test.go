@@ -53,7 +53,7 @@ func TestAQuarantinedPluginIsInTheBlackBox(t *testing.T) {
 
 func TestAJVMThatDiesIsInTheBlackBox(t *testing.T) {
 	need.Time(t)
-	s := apptest.Start(t, role.All, withBlackBox, "suffix.text=*")
+	s := apptest.Start(t, role.All, withBlackBox, "suffix.text=*", "app.plugin.java.spare=false")
 	wantForm(t, s, "/plugins/java", 200, `"id":"suffix"`, "suffix.jar", javaPlugin(t, 1))
 	want(t, s, role.Service, "PUT", "/plugins?ids=suffix", `{"status":"STARTED"}`, 200)
 	if err := syscall.Kill(javaProcess(t), syscall.SIGKILL); err != nil {

@@ -126,7 +126,7 @@ func wantForm(t *testing.T, s *apptest.Server, target string, status int, part s
 func TestJavaPlugins(t *testing.T) {
 	need.Time(t)
 	dir := filepath.Join(t.TempDir(), "plugins")
-	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000")
+	s := apptest.Start(t, role.All, "app.plugin.dir="+dir, "app.plugin.java.allow-save=true", "suffix.text=*", "app.plugin.call-timeout-millis=60000", "app.plugin.java.spare=false")
 	for _, id := range []string{"5", "6"} {
 		want(t, s, role.Service, "POST", "/users", fmt.Sprintf(`{"id":%s,"password":"secret"}`, id), 200)
 	}
@@ -212,7 +212,7 @@ func TestJavaPlugins(t *testing.T) {
 	<-s.Done
 }
 
-// javaProcess is the JVM that this process started.
+// javaProcess is the JVM that this process started. Without a spare, there is only one.
 func javaProcess(t *testing.T) int {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
@@ -274,7 +274,7 @@ public class Made extends AppPlugin {
 func TestDryRunOfJarHasItsOwnJVM(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made")
 	jar := javatest.Jar(t, javatest.Plugin{ID: "made", Version: "1", Class: "made.Made", Sources: map[string]string{"made/Made.java": strings.ReplaceAll(construction, "FILE", file)}})
-	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.java.allow-save=true")
+	s := apptest.Start(t, []role.Role{role.Service}, "app.plugin.java.allow-save=true", "app.plugin.java.spare=false")
 	wantForm(t, s, "/plugins/java", 200, `"id":"suffix"`, "suffix.jar", javaPlugin(t, 1))
 	jvm := javaProcess(t)
 	production := strconv.Itoa(jvm)

@@ -258,7 +258,7 @@ func TestTheJVMTakesPartInRecordings(t *testing.T) {
 	need.Time(t)
 	const secret = "pl4nt3dS3cr3t"
 	t.Setenv("EXAMPLE_PASSWORD", secret)
-	s := apptest.Start(t, role.All, "burning.password="+secret, "app.plugin.call-timeout-millis=60000")
+	s := apptest.Start(t, role.All, "burning.password="+secret, "app.plugin.call-timeout-millis=60000", "app.plugin.java.spare=false")
 	jar := javatest.Jar(t, javatest.Plugin{
 		ID: "burning", Version: "1", Class: "burning.Burning", Sources: map[string]string{"burning/Burning.java": burningPlugin},
 	})

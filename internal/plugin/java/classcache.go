@@ -134,7 +134,9 @@ func (c *classCache) find(key string, log *slog.Logger) string {
 			return path
 		}
 		log.Warn("the class cache of the Java host is not used", slog.String("file", path), slog.Any("error", err))
-		c.discard(path)
+		if errors.Is(err, errDamaged) {
+			c.discard(path)
+		}
 	}
 	return ""
 }
@@ -152,6 +154,8 @@ func (c *classCache) checkFolder() error {
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
+
+var errDamaged = errors.New("it is damaged")
 
 // check verifies a file's checksum, once.
 func (c *classCache) check(path string) error {
@@ -171,7 +175,7 @@ func (c *classCache) check(path string) error {
 			return err
 		}
 		if !strings.HasSuffix(path, "-"+sum+cacheSuffix) {
-			return errors.New("it is damaged")
+			return errDamaged
 		}
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > cacheUse {

@@ -4,13 +4,16 @@ package java_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,27 +57,36 @@ func startWith(t *testing.T, dir string) (w *world, file string) {
 	return w, file
 }
 
-// copyCache copies the class cache that tests share to a new folder.
-func copyCache(t *testing.T) (dir, file string) {
+// copyCache copies the class cache that tests share to a new folder. It creates the cache if it is
+// missing, because any test may have removed it.
+func copyCache(t *testing.T) (dir string) {
 	t.Helper()
-	shared := ""
-	waitFor(t, "the class cache of all tests", func() bool { // Another process may be creating it.
-		_, shared = startWith(t, javatest.ClassCache())
-		return shared != ""
-	})
+	h, err := java.New(java.Options{Home: os.Getenv("APP_TEST_JAVA_HOME"), ClassCache: javatest.ClassCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir = filepath.Join(t.TempDir(), "caches")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(shared)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = filepath.Join(dir, filepath.Base(shared))
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir, file
+	waitFor(t, "the class cache of all tests", func() bool {
+		if err := h.PrepareClassCache(t.Context()); err != nil { // nil if another process is creating it.
+			t.Fatal(err)
+		}
+		if len(cacheFiles(t, javatest.ClassCache())) == 0 {
+			return false
+		}
+		_, shared := startWith(t, javatest.ClassCache())
+		data, err := os.ReadFile(shared)
+		if err != nil { // The JVM did not use it, or it was removed meanwhile.
+			return false
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(shared)), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	})
+	return dir
 }
 
 // rewrite changes a class cache. If sum is true, its name has the checksum of the new content.
@@ -100,7 +112,7 @@ func rewrite(t *testing.T, file string, sum bool, change func(data []byte) []byt
 // TestDamagedClassCache verifies that JVMs start despite a damaged class cache.
 func TestDamagedClassCache(t *testing.T) {
 	t.Parallel()
-	shared, _ := copyCache(t)
+	shared := copyCache(t)
 	half := func(data []byte) []byte { return data[:len(data)/2] }
 	garbage := func(data []byte) []byte {
 		for i := len(data) / 3; i < len(data); i++ {
@@ -142,11 +154,45 @@ func TestDamagedClassCache(t *testing.T) {
 	}
 }
 
+// TestKilledWithClassCache kills a JVM that is starting with a class cache, as the kernel does when
+// memory is short, and verifies that the next one uses the cache.
+func TestKilledWithClassCache(t *testing.T) {
+	t.Parallel()
+	dir := copyCache(t)
+	mark := "-Dapp.test=" + dir
+	w := newWorld(t, func(o *java.Options) { o.ClassCache, o.Flags = dir, append([]string{mark}, o.Flags...) })
+	killed := make(chan error, 1)
+	go func() {
+		for t.Context().Err() == nil {
+			files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, file := range files {
+				if command, _ := os.ReadFile(file); !strings.Contains(string(command), mark) {
+					continue
+				}
+				pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+				killed <- errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
+				return
+			}
+		}
+	}()
+	m := w.load("a", faults(t, "a"))
+	if err := <-killed; err != nil {
+		t.Fatal(err)
+	}
+	w.says(m, "echo", "echo")
+	if len(cacheFiles(t, dir)) != 1 {
+		t.Errorf("the class cache is gone: %s", w.log)
+	}
+	if _, file := startWith(t, dir); file == "" {
+		t.Error("the next JVM does not use the class cache")
+	}
+}
+
 // TestUnusedClassCache verifies that no class cache is used with debugging, an agent or
 // another garbage collector.
 func TestUnusedClassCache(t *testing.T) {
 	t.Parallel()
-	dir, _ := copyCache(t)
+	dir := copyCache(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +221,7 @@ func TestUnusedClassCache(t *testing.T) {
 // users have write access to, nor created there, and that the log says why.
 func TestClassCacheThatOthersMayWrite(t *testing.T) {
 	t.Parallel()
-	dir, _ := copyCache(t)
+	dir := copyCache(t)
 	before := cacheFiles(t, dir)
 	for _, mode := range []os.FileMode{0o770, 0o707} {
 		if err := os.Chmod(dir, mode); err != nil {

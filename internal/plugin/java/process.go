@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -232,29 +233,39 @@ func (p *process) drain(stream string, f *os.File) {
 	}
 }
 
-// explain returns an error that says why the JVM ended.
-func (p *process) explain(err error) error {
-	what := "exit status 0"
-	if err != nil {
-		what = err.Error()
+// explain returns an error that says why the JVM ended. It wraps the status of the process.
+func (p *process) explain(end error) error {
+	if end == nil {
+		end = errors.New("exit status 0")
 	}
 	if cause := p.crash(); cause != "" {
-		return fmt.Errorf("the Java host crashed (%s): %s", what, cause)
+		return fmt.Errorf("the Java host crashed (%w): %s", end, cause)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.tail {
 		if strings.Contains(line, "OutOfMemoryError") {
-			return fmt.Errorf("the Java host ran out of memory (%s): %s", what, line)
+			return fmt.Errorf("the Java host ran out of memory (%w): %s", end, line)
 		}
 	}
 	if p.debugPort != 0 && slices.ContainsFunc(p.tail, func(line string) bool { return strings.Contains(line, "transport error 202") }) {
-		return fmt.Errorf("the Java host cannot listen for debuggers on port %d of localhost (%s), most likely because another program does: change app.plugin.java.debug.port", p.debugPort, what)
+		return fmt.Errorf("the Java host cannot listen for debuggers on port %d of localhost (%w), most likely because another program does: change app.plugin.java.debug.port", p.debugPort, end)
 	}
 	if cause := causeIn(p.tail); cause != "" {
-		return fmt.Errorf("the Java host ended (%s): %s", what, cause)
+		return fmt.Errorf("the Java host ended (%w): %s", end, cause)
 	}
-	return fmt.Errorf("the Java host ended (%s)", what)
+	return fmt.Errorf("the Java host ended (%w)", end)
+}
+
+// wasKilled reports whether an error of explain says that a JVM was killed, which only others do:
+// an operator, or the kernel when memory is short.
+func wasKilled(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // causeIn returns the cause of a JVM's end from its last lines: the first error, or else the

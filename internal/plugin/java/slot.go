@@ -283,8 +283,10 @@ func (h *Host) open(l *slot) (*session, error) {
 		without.flags = nil
 		var failed error
 		if s, failed = h.openSession(h.ctx, l, without); failed == nil {
-			h.opts.Log.Warn("a JVM did not start with the class cache, which is removed", slog.String("file", cache), slog.Any("error", err))
-			h.cache.discard(cache)
+			if !wasKilled(err) {
+				h.opts.Log.Warn("a JVM did not start with the class cache, which is removed", slog.String("file", cache), slog.Any("error", err))
+				h.cache.discard(cache)
+			}
 			cache, err = "", nil
 		}
 	}
