@@ -101,7 +101,11 @@ func consoleRounds(c *console, t *testing.T) {
 			key := eval[string](c.page, row+".dataset.row")
 			box := fmt.Sprintf("tr[data-row=%s] input[type=checkbox]", quote(key))
 			if r.edit != nil {
-				c.click(box)
+				c.wait(fmt.Sprintf("(b => b && (b.focus(), b.click(), true))(document.querySelector(%s))", quote(box)))
+				c.wait("!document.querySelector('button[name=update]').disabled")
+				if !eval[bool](c.page, fmt.Sprintf("document.activeElement === document.querySelector(%s)", quote(box))) {
+					t.Error("the checkbox that selects a record loses the focus")
+				}
 				c.click("button[name=update]")
 				c.wait(fillField + fmt.Sprintf("(%s, %s)", quote(r.edit[0]), quote(r.edit[1])))
 				c.waitText("[data-changes]", r.edit[1])

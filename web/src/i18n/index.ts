@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { createContext, useContext } from 'react'
+import { createContext, useContext, useMemo } from 'react'
 import { en } from './en'
 
 export type Key = keyof typeof en
@@ -47,8 +47,13 @@ function split(name: string): string[] {
 
 const capitals = new Set(['id', 'ids', 'ip', 'ips', 'url', 'cpu', 'udp', 'tcp', 'api', 'http', 'ssl', 'jvm', 'gc', 'jwt', 'ldap', 'nats', 'rpc', 'ws', 'ttl', 'js'])
 
+/** useT returns functions that translate. They stay the same until the language changes. */
 export function useT() {
-  const { language, words, terms } = useContext(TranslationContext)
+  const translation = useContext(TranslationContext)
+  return useMemo(() => translator(translation), [translation])
+}
+
+function translator({ language, words, terms }: Translation) {
   const t = (key: Key, values: Record<string, string | number> = {}) =>
     words[key].replace(/\{(\w+)\}/g, (m, name: string) => (name in values ? String(values[name]) : m))
   /** label turns the name of a field or a constant into words. */

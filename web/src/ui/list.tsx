@@ -36,6 +36,8 @@ interface Props {
   embedded?: boolean
 }
 
+const none: Row[] = []
+
 const sizes = ['10', '20', '50', '100', '200']
 
 async function fetchPage(path: string, paged: boolean, query: Query): Promise<Page> {
@@ -81,7 +83,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
     queryKey: ['list', resource.path, query], enabled: ops !== undefined && !missing, placeholderData: keepPreviousData,
     queryFn: () => fetchPage(ops!.list.path, ops!.paged, query),
   })
-  const rows = result.data?.records ?? []
+  const rows = result.data?.records ?? none
   const total = result.data?.total === undefined ? undefined : Number(result.data.total)
 
   const keyOf = (r: Row): string => {
@@ -90,7 +92,9 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
     if (fields) return fields.map((f) => String((r.key as Row | undefined)?.[f] ?? r[f])).join(':')
     return String(r.id ?? JSON.stringify(r.key ?? r))
   }
-  const definitions: ColumnDef<Row>[] = [
+  // React would take the cells of new definitions for other components and replace them, and the
+  // focus would be lost.
+  const definitions = useMemo((): ColumnDef<Row>[] => [
     ...(ops?.update || ops?.remove ? [{
       id: '_select', enableHiding: false,
       header: ({ table }: HeaderContext<Row, unknown>) => <Checkbox size="xs" aria-label={t('selectAll')} checked={table.getIsAllRowsSelected()} indeterminate={table.getIsSomeRowsSelected()} onChange={table.getToggleAllRowsSelectedHandler()} />,
@@ -113,12 +117,32 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
       id: '_detail', enableHiding: false, header: '',
       cell: ({ row }) => <ActionIcon size="xs" variant="subtle" color="gray" aria-label={`${t('details')} ${row.id}`} onClick={() => setDetail(row.original)}><IconEye size={14} /></ActionIcon>,
     },
-  ]
+  ], [columns, label, ops, resource, t, view])
   const table = useReactTable({
     data: rows, columns: definitions, getCoreRowModel: getCoreRowModel(), getRowId: keyOf,
     state: { rowSelection: selected, columnVisibility: visibility }, onRowSelectionChange: setSelected, onColumnVisibilityChange: setVisibility,
   })
   useEffect(() => setSelected({}), [JSON.stringify(query)]) // eslint-disable-line
+
+  // Dialogs and requests render the page again, but not the records.
+  const failed = result.error !== null
+  const records = useMemo(() => (
+    <Table striped highlightOnHover withTableBorder verticalSpacing={4} fz="sm" className="dense">
+      <Table.Thead>
+        {table.getHeaderGroups().map((g) => (
+          <Table.Tr key={g.id}>{g.headers.map((h) => <Table.Th key={h.id} scope="col">{h.column.id === '_detail' ? <span className="hidden-text">{t('details')}</span> : flexRender(h.column.columnDef.header, h.getContext())}</Table.Th>)}</Table.Tr>
+        ))}
+      </Table.Thead>
+      <Table.Tbody>
+        {table.getRowModel().rows.map((r) => (
+          <Table.Tr key={r.id} data-row={r.id} data-deleted={r.original.deletionDate ? true : undefined} bg={r.getIsSelected() ? 'var(--mantine-primary-color-light)' : undefined}>
+            {r.getVisibleCells().map((c) => <Table.Td key={c.id}>{flexRender(c.column.columnDef.cell, c.getContext())}</Table.Td>)}
+          </Table.Tr>
+        ))}
+        {rows.length === 0 && !failed && <Table.Tr><Table.Td colSpan={99}><Text ta="center" c="dimmed" p="md">{t('noRecords')}</Text></Table.Td></Table.Tr>}
+      </Table.Tbody>
+    </Table>
+  ), [definitions, failed, rows, selected, t, table, visibility])
 
   if (!ops) return <Problem error={new Error(t('notOnThisServer'))} />
   const chosen = rows.filter((r) => selected[keyOf(r)])
@@ -193,21 +217,7 @@ export function ResourceList({ resource, search, onSearch, fixed, preset, embedd
           <Problem error={result.error} retry={() => void result.refetch()} />
           {result.isPending && !result.error ? <Waiting /> : (
             <ScrollArea type="auto" offsetScrollbars="x" viewportProps={{ tabIndex: 0, 'aria-label': title, role: 'region' }}>
-              <Table striped highlightOnHover withTableBorder verticalSpacing={4} fz="sm" className="dense">
-                <Table.Thead>
-                  {table.getHeaderGroups().map((g) => (
-                    <Table.Tr key={g.id}>{g.headers.map((h) => <Table.Th key={h.id} scope="col">{h.column.id === '_detail' ? <span className="hidden-text">{t('details')}</span> : flexRender(h.column.columnDef.header, h.getContext())}</Table.Th>)}</Table.Tr>
-                  ))}
-                </Table.Thead>
-                <Table.Tbody>
-                  {table.getRowModel().rows.map((r) => (
-                    <Table.Tr key={r.id} data-row={r.id} data-deleted={r.original.deletionDate ? true : undefined} bg={r.getIsSelected() ? 'var(--mantine-primary-color-light)' : undefined}>
-                      {r.getVisibleCells().map((c) => <Table.Td key={c.id}>{flexRender(c.column.columnDef.cell, c.getContext())}</Table.Td>)}
-                    </Table.Tr>
-                  ))}
-                  {rows.length === 0 && !result.error && <Table.Tr><Table.Td colSpan={99}><Text ta="center" c="dimmed" p="md">{t('noRecords')}</Text></Table.Td></Table.Tr>}
-                </Table.Tbody>
-              </Table>
+              {records}
             </ScrollArea>
           )}
           <Group justify="space-between">
