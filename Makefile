@@ -47,7 +47,6 @@ $(JAVA_JARS)/.built: $(JAVA_SOURCES)
 $(JAVA_JARS)/.packaged: $(JAVA_SOURCES)
 	scripts/build-java package
 
-# Maven's tests only run again after a change.
 $(JAVA_JARS)/.tested: $(JAVA_JARS)/.packaged
 	scripts/build-java test
 
@@ -56,7 +55,9 @@ run: build ## Build and start both roles on embedded defaults; ARGS='--set app.x
 	@exec bin/app all $(ARGS)
 
 .PHONY: test
-test: setup unit openapi-lint ## Set up what is needed, then test everything; RACE=1 with the race detector
+test: setup ## Set up what is needed, then test everything; RACE=1 with the race detector
+	@$(MAKE) --no-print-directory -j2 prepared tools/openapi/node_modules
+	@$(MAKE) --no-print-directory -j3 unit-go unit-java openapi-lint
 
 # Tests are skipped if what they need is missing: a JDK for Java plugins, Chromium for web pages, PgBouncer, Patroni and etcd, ip for network
 # namespaces, and the Git history for the upgrade of a running cluster. The last lines of the output name what is missing.
@@ -71,17 +72,22 @@ NODE_MODULES := $(addsuffix /node_modules,test/e2e/client test/e2e/debugger test
 .PHONY: prepared
 prepared: $(JAVA_JARS)/.packaged $(NODE_MODULES)
 
-# Maven and npm often wait for the disk and the network, so two of them run in parallel. Maven's tests need little more than one
-# processor and run in parallel with the Go tests.
+# Maven and npm often wait for the disk and the network, so two of them run in parallel. Maven's tests and the linter of the OpenAPI
+# documents need little more than one processor and run in parallel with the Go tests.
 .PHONY: unit
 unit: ## Run the Go tests on both storage engines, and those of the Java SDK; RACE=1 with the race detector
 	@scripts/need node
 	@$(MAKE) --no-print-directory -j2 prepared
-	@$(MAKE) --no-print-directory -j2 unit-go $$(test ! -e $(JAVA_JARS)/.packaged || echo $(JAVA_JARS)/.tested)
+	@$(MAKE) --no-print-directory -j2 unit-go unit-java
 
 .PHONY: unit-go
 unit-go:
 	@GO='$(GO)' GOTESTSUM='$(GOTESTSUM)' scripts/unit $(if $(RACE),--race) $(PACKAGES)
+
+# Maven's tests only run again after a change. Without a JDK nothing is packaged, and there is nothing to test.
+.PHONY: unit-java
+unit-java:
+	@test ! -e $(JAVA_JARS)/.packaged || $(MAKE) --no-print-directory $(JAVA_JARS)/.tested
 
 # The inner loop.
 .PHONY: test-quick
