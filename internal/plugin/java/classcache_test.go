@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,6 +159,9 @@ func TestDamagedClassCache(t *testing.T) {
 // memory is short, and verifies that the next one uses the cache.
 func TestKilledWithClassCache(t *testing.T) {
 	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has /proc, where the test finds the JVM")
+	}
 	dir := copyCache(t)
 	mark := "-Dapp.test=" + dir
 	w := newWorld(t, func(o *java.Options) { o.ClassCache, o.Flags = dir, append([]string{mark}, o.Flags...) })
@@ -180,6 +184,9 @@ func TestKilledWithClassCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.says(m, "echo", "echo")
+	if !w.log.has("a JVM was killed while it was starting") {
+		t.Error("the log does not say that the JVM was killed")
+	}
 	if len(cacheFiles(t, dir)) != 1 {
 		t.Errorf("the class cache is gone: %s", w.log)
 	}

@@ -257,8 +257,8 @@ func (p *process) explain(end error) error {
 	return fmt.Errorf("the Java host ended (%w)", end)
 }
 
-// wasKilled reports whether an error of explain says that a JVM was killed, which only others do:
-// an operator, or the kernel when memory is short.
+// wasKilled reports whether a JVM that did not start was killed by an operator, or by the kernel
+// because memory was short. If the server kills it after a time-out, the error is the time-out.
 func wasKilled(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

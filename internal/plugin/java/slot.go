@@ -283,7 +283,9 @@ func (h *Host) open(l *slot) (*session, error) {
 		without.flags = nil
 		var failed error
 		if s, failed = h.openSession(h.ctx, l, without); failed == nil {
-			if !wasKilled(err) {
+			if wasKilled(err) {
+				h.opts.Log.Warn("a JVM was killed while it was starting", slog.Any("error", err))
+			} else {
 				h.opts.Log.Warn("a JVM did not start with the class cache, which is removed", slog.String("file", cache), slog.Any("error", err))
 				h.cache.discard(cache)
 			}
